@@ -415,7 +415,7 @@ class AnswerLog(AnswerStatus):
 
 @result
 class Hit(Value):
-    """An entry that has all words of the query. `highlights`: its text around the words."""
+    """An entry that fits the query. `highlights`: its text around the words. `score`: how well."""
 
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "conversation_id": an_id,
@@ -431,17 +431,19 @@ class Hit(Value):
     agent_id: str | None = None
     line: Line
     highlights: list[str]
+    score: float | Decimal
     entry: Entry | None = None
 
 
 @result
 class SearchPage(Value):
-    """Hits: the newest tree first, and in each tree the newest entry first."""
+    """Hits, the best first. `complete`: whether all that you may see was ranked together."""
 
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Hit.of)}
 
     data: tuple[Hit, ...]
     after_cursor: str | None
+    complete: bool
 
 
 @result

@@ -19,6 +19,7 @@ from forklore.client.errors import BadRequestError, ConflictError, ForbiddenErro
 from forklore.client.results import ConversationDetails
 from forklore.importing.carrying_out import Carried, Unchanged
 from forklore.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport, Link, Reason
+from forklore.importing.identity import own_ids_in
 from forklore.importing.members import mapped, text_in
 from forklore.importing.plan import Plan
 from forklore.importing.plan_trees import (
@@ -179,8 +180,8 @@ class EarlierImports:
     def _located(self, draft: Draft) -> _Located | None:
         tree = draft.tree
         held = self._of(tree.source)
-        if tree.forklore and (row := self._native(tree.forklore)):
-            return _Located(row)
+        if tree.session and tree.tree_id not in held.named and (native := self._native(tree)):
+            return _Located(native)
         row, lone = held.rows.get(held.named.get(tree.tree_id, "")), None
         source = held.rows.get(held.named.get(tree.origin.session, "")) if tree.origin else None
         if row is not None and source is not None:
@@ -200,12 +201,12 @@ class EarlierImports:
         first = first or (self._earlier_root(draft) if tree.first else None)
         return _Located(held.rows[first], tree.origin) if first else None
 
-    def _native(self, conversation_id: str) -> Row | None:
+    def _native(self, tree: ForeignTree) -> Row | None:
         """Return forklore's own conversation that a session was written out of, if it is there."""
-        try:
-            return _row_of(self._client().conversation(conversation_id).details())
-        except (BadRequestError, ForbiddenError, NotFoundError):
-            return None
+        for one in [tree.forklore] if tree.forklore else own_ids_in(tree.tree_id):
+            with suppress(BadRequestError, ForbiddenError, NotFoundError):
+                return _row_of(self._client().conversation(one).details())
+        return None
 
     def _earlier_root(self, draft: Draft) -> str | None:
         """Return the root that an earlier version made of a session that begins alike."""

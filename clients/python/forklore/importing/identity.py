@@ -112,3 +112,23 @@ def made_keys(
                 above = parents[at]
                 made[at] = digest_of_words(begins if above is None else made[above], words[at])
     return [key or "" for key in made]
+
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[1-7][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_PREFIXED = re.compile(r"[a-z]{2,4}_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})")
+
+
+def own_ids_in(named: str) -> list[str]:
+    """Return the ids of forklore that an id of a program may stand for, as `resume` writes them.
+
+    >>> own_ids_in("msg_01a223bb645975fcbfabc49cc746d100")
+    ['01a223bb-6459-75fc-bfab-c49cc746d100']
+    >>> own_ids_in("01a223bb-6459-45fc-bfab-c49cc746d100")  # Qwen Code takes no version 7
+    ['01a223bb-6459-45fc-bfab-c49cc746d100', '01a223bb-6459-75fc-bfab-c49cc746d100']
+    """
+    prefixed = _PREFIXED.fullmatch(named)
+    if prefixed:
+        return ["-".join(prefixed.groups())]
+    if not _ID.fullmatch(named):
+        return []
+    return [named, f"{named[:14]}7{named[15:]}"] if named[14] == "4" else [named]

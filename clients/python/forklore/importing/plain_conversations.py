@@ -27,7 +27,7 @@ from forklore.importing.file_records import FileRecord, UnfinishedError
 from forklore.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport, Link, Reason
 from forklore.importing.growing import Node, grow
 from forklore.importing.held_files import Held
-from forklore.importing.identity import digest_of_words, made_keys
+from forklore.importing.identity import digest_of_words, made_keys, own_ids_in
 from forklore.importing.sources import Source
 
 GAP = "\n\n"
@@ -234,7 +234,9 @@ def _tree_of(
         seen.add(message.id)
     replied = {message.parent for message in found.messages}
     elsewhere = found.goes_on_from.message if found.goes_on_from else ""
-    elements = (_element_of(message, tools, replied, report, held) for message in found.messages)
+    keys = _keys_of(found)
+    key_of = {message.id: key for message, key in zip(found.messages, keys, strict=True)}
+    elements = (_element_of(message, tools, replied, key_of, report, held) for message in found.messages)
     nodes = [
         Node(
             message.id,
@@ -245,9 +247,9 @@ def _tree_of(
             message.is_summary,
             tuple(message.kept),
             tuple(message.earlier_keys),
-            message.entry_id,
+            message.entry_id or next(iter(own_ids_in(key)), ""),
         )
-        for message, key, element in zip(found.messages, _keys_of(found), elements, strict=True)
+        for message, key, element in zip(found.messages, keys, elements, strict=True)
     ]
     grown = grow(nodes, report)
     if not grown.messages:
@@ -327,12 +329,14 @@ def _element_of(
     message: Message,
     tools: Mapping[str, Any],
     replied: Container[str | None],
+    key_of: Mapping[str, str],
     report: ImportReport,
     held: Held,
 ) -> dict[str, Any] | None:
     """Return the element to store for a message; None if it is left out.
 
     tools: the name of the tool of each call. replied: the ids of the messages that others follow.
+    key_of: what the messages are known by.
     """
     if message.is_gap:
         return None
@@ -373,6 +377,8 @@ def _element_of(
     said_at = time_of(message.at)
     times = {"createdAt": said_at, "time": None if said_at else message.at}
     told = {"model": message.model, "usage": message.usage, "number": message.number}
+    if message.is_summary:
+        told |= {"isSummary": True, "kept": [key_of[one] for one in message.kept if one in key_of]}
     source = kept({**times, "author": author, **told, **message.source})
     element = kept(
         {

@@ -370,7 +370,7 @@ class Ancestors(TypedDict):
 
 
 class Hit(TypedDict):
-    """An entry that has all words of the query. `highlights`: its text around the words."""
+    """An entry that fits the query. `highlights`: its text around the words. `score`: how well."""
 
     conversationId: Id
     conversationTitle: str | None
@@ -379,14 +379,16 @@ class Hit(TypedDict):
     agentId: Maybe[str]
     line: Line
     highlights: list[str]
+    score: float
     entry: Maybe[Entry]
 
 
 class SearchPage(TypedDict):
-    """Hits: the newest tree first, and in each tree the newest entry first."""
+    """Hits, the best first. `complete`: whether all that you may see was ranked together."""
 
     data: list[Hit]
     afterCursor: Cursor
+    complete: bool
 
 
 class Membership(TypedDict):
@@ -652,6 +654,7 @@ def hit(hit: "search.Hit", *, with_entry: bool) -> Hit:
         "agentId": hit.entry.agent_id,
         "line": _line(hit.line),
         "highlights": hit.highlights,
+        "score": hit.score,
         "entry": entry(hit.entry) if with_entry else None,
     }
 

@@ -48,6 +48,8 @@ def is_row(value: Row) -> bool:
     kind = str(value.get("type"))
     if _TITLES.get(kind, kind) in value or kind in _BESIDE:
         return True
+    if "systemPayload" in value or "generationStatus" in value:  # Qwen Code, Vibe
+        return False
     is_message = "content" in mapped(value.get("message")) or "content" in value
     return "sessionId" in value and "parentUuid" in value and ("isSidechain" in value or is_message)
 
