@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from pydantic.alias_generators import to_snake
 
-from forklore import ApiError, AsyncConversation, Conversation, text_of
+from forklore import ApiError, AsyncConversation, Conversation, Tree, text_of
 from forklore.client.result_base import Value
 from tests.clients.python.ways import EACH_MODE, Way, opened, plain
 
@@ -91,6 +91,8 @@ def shown(given: Any, expected: Any) -> Any:
             return given.id
         case Value():
             return shown(plain(given), expected)
+        case Tree():
+            return shown(given._asdict(), expected)
         case dict() if isinstance(expected, dict):
             return {name: shown(given.get(name), inner) for name, inner in expected.items()}
         case list() | tuple() if isinstance(expected, list) and len(given) == len(expected):
