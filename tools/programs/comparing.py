@@ -108,4 +108,4 @@ def _fits(told: Line, read: Line) -> bool:
         return read[0] == "assistant" and text.startswith(words)
     if what in ("result", "summary", "image"):
         return read[0] == what and (what == "image" or words in text)
-    return read[0] == what and (text == words or text == f"@square.png {words}")
+    return read[0] == what and text in (words, f"@square.png {words}")

@@ -251,14 +251,12 @@ def test_each_kind_of_item_is_only_in_its_own_range(
     assert {kind for kind, key in everything.items() if keys.is_entry(key)} == {"ENTRY"}
     assert {kind for kind, key in everything.items() if keys.is_member(key.sort)} == {"MEM"}
     assert {kind for kind, key in everything.items() if keys.is_head(key.sort)} == {"HEAD"}
-    assert keys.in_child(everything["CHILD"].sort) == conversation_id
     assert found(positions) == {"ENTRY"}
     assert found(keys.heads_range(ROOT)) == {"HEAD"}
     assert found(keys.tree_range(ROOT)) == {"TREE"}
     assert found(keys.contexts_range(ROOT)) == {"CTX"}
     assert found(keys.contexts_of_range(ROOT, conversation_id)) == {"CTX"}
     assert found(keys.members_range(ROOT)) == {"MEM"}
-    assert found(keys.paths_range(ROOT)) == {"PATH"}
     assert found(keys.remnants_range(ROOT)) == {"GONE"}
     assert found(keys.conversations_range(ROOT)) == {"CONV"}
     assert found(keys.entry_keys_range(ROOT, conversation_id)) == {"KEY"}

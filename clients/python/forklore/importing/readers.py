@@ -205,7 +205,7 @@ _ELSEWHERE: tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...] = (
     ("a session of Mistral Vibe", lambda value: any(of <= value.keys() for of in _VIBE)),
     ("projects of a Claude archive", lambda value: {"uuid", "docs"} <= value.keys()),
     ("the memory of a Claude archive", lambda value: "conversations_memory" in value),
-    ("a table's export: give --table or --data", lambda value: value.get("format") == "forklore-table"),
+    ("a copy of a table: see forklore copy-table", lambda value: value.get("format") == "forklore-table"),
 )
 """What people have, and no reader takes: how each is called, and how it is recognised."""
 

@@ -162,11 +162,6 @@ def path(group_id: str, conversation_id: str) -> Key:
     return Key(group_id, f"PATH#{conversation_id}")
 
 
-def paths_range(group_id: str) -> SortRange:
-    """Return the range of every PATH of a tree."""
-    return _all(group_id, "PATH#")
-
-
 _HEAD = "HEAD#"
 
 
@@ -345,11 +340,6 @@ _CHILDREN = "CHILD#"
 def child(parent_group_id: str, parent_id: str, child: ListKey) -> Key:
     """Return the key of a started child in its parent's tree."""
     return Key(parent_group_id, f"{_CHILDREN}{parent_id}#{child.sort}")
-
-
-def in_child(sort_key: str) -> str:
-    """Return the conversation that a CHILD item's sort key names as the parent."""
-    return sort_key.split("#")[1]
 
 
 def children_range(parent_group_id: str, parent_id: str, *, after: ListKey | None = None) -> SortRange:

@@ -128,7 +128,6 @@ _GROUP = Codec(
     elsewhere=["group_id"],
     always=["state", "members", "version", "conversations", "children"],
     promoted="current",
-    is_import="importing",
     child_key=Codec(Key, partition="parent", sort="childKey"),
     member_change=Packed("memberChange", _MEMBER_CHANGE.attributes, _MEMBER_CHANGE.value),
 )
@@ -152,12 +151,12 @@ def member_change_map(change: MemberChange) -> dict[str, Any]:
 
 
 def as_imported(item: Item) -> Item:
-    """Return an item that says that an import has put it. So it is no news, and makes no event."""
+    """Return an item that says that it was copied. So it is no news, and makes no event."""
     return item | {"imported": {"BOOL": True}}
 
 
 def is_imported(item: Item) -> bool:
-    """Tell whether an import has put the item."""
+    """Tell whether the item was copied from another table."""
     return "imported" in item
 
 
@@ -471,11 +470,6 @@ def context(item: Item) -> ClientContext:
 _NAME = Codec(Name, elsewhere=["ref"], conversation_id="conversation", previous_id="previous")
 
 
-def name_item(name: Name) -> Item:
-    client = {"clientId": name.ref.owner.client_id}
-    return _item(keys.name(name.ref), _NAME.attributes(name) | client)
-
-
 def name(item: Item) -> Name:
     user_id, name = keys.in_name(key(item))
     return _NAME.value(plain(item), ref=NameRef(NameOwner(user_id, text_in(item, "clientId")), name))
@@ -503,11 +497,6 @@ def pointer(item: Item, *, now_s: int) -> Pointer | None:
         return None
     is_retired = a.get("retired", False)
     return Pointer(None if is_retired else a["group"], is_resting=is_retired and "ttl" not in a)
-
-
-def tree_of_pointer(item: Item) -> str | None:
-    """Return the tree that a pointer names, also that of a removed branch."""
-    return item["group"]["S"] if "group" in item else None
 
 
 def chunks(item: Item) -> int:

@@ -40,6 +40,7 @@ from forklore.client.memory import Base
 from forklore.client.messages import Role, Said, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations import AsyncOperations
+from forklore.client.questions import HITS, asked
 from forklore.client.result_base import wire_name
 from forklore.client.retrying import NOT_FOUND
 from forklore.client.spoken import HISTORY
@@ -698,6 +699,17 @@ class AsyncConversation:
         A title of None is taken away.
         """
         return await self._api.update_conversation(await self.resolve(), **fields)
+
+    async def recall(self, question: str, *, limit: int = HITS) -> tuple[results.Hit, ...]:
+        """Return the entries that fit a question best, of those that this conversation shows.
+
+        What only a sibling says is not found, and counts nothing. By meaning and words where the
+        service has a model, else by words. Marks demand nothing: to demand words, `search`.
+        """
+        page = await self._api.search_conversations(
+            query=asked(question), conversation_id=await self.resolve(), limit=limit
+        )
+        return page.data
 
     async def merge(
         self, other: "AsyncConversation | str", **more: Unpack[MergeArguments]

@@ -36,6 +36,7 @@ from forklore.client.memory import Base
 from forklore.client.messages import Role, Said, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations import Operations
+from forklore.client.questions import HITS, asked
 from forklore.client.result_base import wire_name
 from forklore.client.retrying import NOT_FOUND
 from forklore.client.spoken import HISTORY
@@ -697,6 +698,17 @@ class Conversation:
         A title of None is taken away.
         """
         return self._api.update_conversation(self.resolve(), **fields)
+
+    def recall(self, question: str, *, limit: int = HITS) -> tuple[results.Hit, ...]:
+        """Return the entries that fit a question best, of those that this conversation shows.
+
+        What only a sibling says is not found, and counts nothing. By meaning and words where the
+        service has a model, else by words. Marks demand nothing: to demand words, `search`.
+        """
+        page = self._api.search_conversations(
+            query=asked(question), conversation_id=self.resolve(), limit=limit
+        )
+        return page.data
 
     def merge(self, other: "Conversation | str", **more: Unpack[MergeArguments]) -> tuple[results.Entry, ...]:
         """Append copies of what another branch shows and this one does not have; return them.

@@ -60,7 +60,7 @@ def sweep(
     uploads = _old_uploads(table, alone)
     for job in creations:
         with alone.each():
-            if job.leased_until_ms <= table.now_ms() and _give_up_creation(table, job.group_id):
+            if _give_up_creation(table, job.group_id):
                 queue.announce([job.group_id])
     found += creations
     for upload in uploads:
