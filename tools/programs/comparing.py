@@ -107,5 +107,5 @@ def _fits(told: Line, read: Line) -> bool:
     if what == "interrupted":
         return read[0] == "assistant" and text.startswith(words)
     if what in ("result", "summary", "image"):
-        return read[0] == what and (what == "image" or words in text)
+        return read[0] == what and (what == "image" or words.strip() in text)
     return read[0] == what and text in (words, f"@square.png {words}")

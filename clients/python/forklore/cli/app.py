@@ -28,6 +28,7 @@ COMMANDS = (
     *("branch", "fork", "copy", "switch", "name", "title", "tag", "diff", "merge"),
     *("share", "transfer", "archive", "unarchive", "rm"),
     *("import", "export"),
+    *("sessions", "collect", "resume"),
     *("serve", "mcp", "backup", "copy-table", "fsck", "explore", "erase-user", "retention", "help"),
 )
 """The commands, in the order of the help."""
