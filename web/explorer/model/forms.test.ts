@@ -437,4 +437,6 @@ test("a result without words is named after its call, and neither names what is 
 	]);
 	expect(firstSaid([call, asLine("AI", { text: "Paid.", tool: "pay" })])).toBe("Paid.");
 	expect(firstSaid([call])).toBe("pay");
+	const result = asLine("USER", { holds: ["other"] }, call);
+	expect(firstSaid([call, result, asLine("AI", { text: "Paid." })])).toBe("Paid.");
 });

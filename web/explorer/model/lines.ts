@@ -61,7 +61,7 @@ function told({ line, contentType, attachments }: Entry, before?: Line): ReturnT
 	return {
 		role: isTool ? "tool" : known,
 		text: visible(words ?? other),
-		isTool: isTool || called !== undefined || (!text && !file && (known === "tool" || tool !== undefined)),
+		isTool: isTool || called !== undefined || (!text && !file && (known !== "ai" || tool !== undefined)),
 		failed: failed ?? false,
 	};
 }
