@@ -289,4 +289,8 @@ def test_a_way_becomes_current_and_another_one_begins(table: Page, tries: Tries)
     assert tries.cheap.details().is_current
 
     table.get_by_role("button", name="Try again").click()
-    expect(table).to_have_url(re.compile(f"(?!.*{tries.main.id})#/c/[0-9a-f-]+$"))
+    dialog(table).get_by_label("Another answer").fill("A leap")
+    dialog(table).get_by_role("button", name="Send on a new branch").click()
+    expect(said(table, "The answer stands on a new branch.")).to_be_visible()
+    let_time_pass(table, lambda: "A leap" in ways(table))
+    assert len(tries.main.forks().list()) == 5

@@ -7,6 +7,7 @@ import type { BlockShown } from "./shown.ts";
 const returned = (text: string, isError = false): Result => ({
 	blocks: [{ kind: "text", text, path: [] }],
 	isError,
+	path: [],
 });
 const call = (name: string, args: unknown, result?: Result): BlockShown =>
 	({ kind: "call", name, args, result, entry: {} }) as BlockShown;
@@ -53,7 +54,9 @@ test("what a tool was given and has returned is a text", () => {
 		{ kind: "image", name: "map.png", type: "image/png" },
 	];
 
-	expect(textOfResult({ blocks, isError: false })).toBe('36 EUR\n\n{\n  "total": 36\n}\n\n[map.png]');
+	expect(textOfResult({ blocks, isError: false, path: [] })).toBe(
+		'36 EUR\n\n{\n  "total": 36\n}\n\n[map.png]',
+	);
 	expect(textOfResult(undefined)).toBe("");
 	expect([textOfArgs("SELECT 1"), textOfArgs({ a: 1 })]).toEqual(["SELECT 1", '{\n  "a": 1\n}']);
 });

@@ -4,15 +4,14 @@ import type { ReactNode } from "react";
 import type { Counterparts } from "../model/counterparts.ts";
 import { indentedJson } from "../model/json.ts";
 import type { BlockShown, CallShown, Shown } from "../model/shown.ts";
-import type { Entry } from "../model/types.ts";
 import { OneBlock } from "./Block.tsx";
 import { Code } from "./Code.tsx";
 import { ToolCall, ToolResult } from "./ToolCall.tsx";
 
 interface BlocksProps {
 	blocks: readonly BlockShown[];
-	/** What one may do at the entry that holds a result. */
-	acts?: ((entry: Entry) => ReactNode) | undefined;
+	/** What one may do with the result of a call. */
+	acts?: ((call: CallShown) => ReactNode) | undefined;
 	/** What the calls and results are held against. */
 	others?: Counterparts | undefined;
 }

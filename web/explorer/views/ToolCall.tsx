@@ -7,7 +7,6 @@ import { duration } from "../model/costs.ts";
 import { differs, textOfArgs, textOfResult, type ToolBlock } from "../model/counterparts.ts";
 import { isObject } from "../model/json.ts";
 import { argsLine, type CallShown } from "../model/shown.ts";
-import type { Entry } from "../model/types.ts";
 import { visible } from "../model/words.ts";
 import { Output, Plain } from "./Block.tsx";
 import { Marked, useDifferences } from "./Differing.tsx";
@@ -17,13 +16,13 @@ const CONTEXT = 400; // characters around what differs
 
 interface ToolCallProps {
 	call: CallShown;
-	acts?: ((entry: Entry) => ReactNode) | undefined;
+	acts?: ((call: CallShown) => ReactNode) | undefined;
 	/** What it is held against; null: there is no such call. */
 	other?: ToolBlock | null | undefined;
 }
 
 export function ToolCall({ call, acts, other }: ToolCallProps) {
-	const { name, args, result, resultEntry, entry, ms } = call;
+	const { name, args, result, ms } = call;
 	const isOther = other === null || (other !== undefined && differs(call, other));
 	const [chosen, choose] = useState<boolean>();
 	const isOpen = chosen ?? (isOther || (result?.isError ?? false));
@@ -66,7 +65,7 @@ export function ToolCall({ call, acts, other }: ToolCallProps) {
 						<div className="h">
 							Result
 							<span className="grow" />
-							{resultEntry && resultEntry !== entry && acts?.(resultEntry)}
+							{acts?.(call)}
 						</div>
 						{result ? (
 							<Held from={textOfResult(other?.result)} to={textOfResult(result)}>
