@@ -135,18 +135,20 @@ ROOMS["forklore_local.fsck.command"] = ROOMS["forklore_local.fsck"] | {
     "forklore_local.embedded",
     "forklore_local.in_process",
 }
-ROOMS["forklore_local.porting"] = {
+ROOMS["forklore_local.copying"] = {
     *(
-        "forklore_local.porting",
+        "forklore_local.copying",
         "forklore_local.fsck.shapes",
+        "forklore_local.fsck.source",
+        "forklore_local.embedded",
         "forklore_service.storage",
         "forklore_service.domain",
         "forklore_service.errors",
     ),
 }
-ROOMS["forklore_local.porting.opening"] = ROOMS["forklore_local.porting"] | {
-    "forklore_local.in_process",
-    "botocore",
+ROOMS["forklore_local.copying.places"] = ROOMS["forklore_local.copying"] | {
+    *("forklore_local.in_process.folder", "forklore_local.in_process.objects"),
+    *("forklore_local.in_process.upkeep", "botocore"),
 }
 # The engine answers as DynamoDB does, and knows only its table.
 ROOMS["forklore_local.embedded"] = {
@@ -213,7 +215,8 @@ ROOMS["forklore.importing"] = {
 }
 ROOMS["forklore.cli"] = {
     *("forklore.cli", "forklore.importing", "forklore.exporting", "forklore.client", "forklore.extras"),
-    *("forklore_local.fsck", "forklore_local.porting"),
+    *("forklore_local.fsck", "forklore_local.copying"),
+    *("forklore_local.in_process.folder", "forklore_local.in_process.upkeep"),
     *("httpx2", "rich", "typer"),
 }
 ROOMS["forklore.mcp"] = {"forklore.mcp", "forklore.client", "mcp", "pydantic", "anyio"}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
@@ -462,7 +463,7 @@ def test_a_long_message_is_folded_and_a_message_is_shown_as_it_is_stored(
     expect(card.get_by_label("Code, json")).to_contain_text(f'"userId": "{user}"')
 
 
-def a_call(call_id: str, output: str, *, failed: bool = False) -> list[dict[str, object]]:
+def a_call(call_id: str, output: str, *, failed: bool = False) -> list[dict[str, Any]]:
     """Return the entries of a call of a tool and of its result, each by `role` and `content`."""
     call = {"type": "tool_use", "id": call_id, "name": "weather", "input": {"city": "Lisbon"}}
     result = {"type": "tool_result", "tool_use_id": call_id, "content": output, "is_error": failed}

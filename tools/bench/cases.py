@@ -558,6 +558,7 @@ CASES: dict[str, Case] = {
         "beginAnswer", lambda w: {"conversationId": _small(w)}, caller=BOB, knows=Knows.READ
     ),
     "begin an answer, over a silent one": Case("beginAnswer", _silent, knows=Knows.READ),
+    "begin an answer, over one's own": Case("beginAnswer", _answered, knows=Knows.READ),
     "piece of an answer": Case("appendToAnswer", _begun(after=1, content=[_PIECE]), knows=Knows.READ),
     "piece of an answer, other member": Case(
         "appendToAnswer", _begun(BOB, after=1, content=[_PIECE]), caller=BOB, knows=Knows.READ

@@ -13,15 +13,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from rich.console import Console
 from rich.progress import track
 
-from forklore_local.porting.exporting import export
-from forklore_local.porting.importing import carry_out, check
-from forklore_local.porting.scope import Choice, Scope
 from forklore_service.domain.model import Caller
 from forklore_service.domain.rate import UNCOUNTED_MAX, window_of
 from forklore_service.storage.cache import ConversationCache
@@ -32,7 +28,6 @@ from tools.bench.local import local_dynamodb
 from tools.bench.meter import Meter
 from tools.bench.shapes import ANN, BASE, Shape, World, world
 from tools.harness.service import Process
-from tools.harness.tables import fresh_store
 
 ACCEPTED = Path(__file__).parent / "costs.txt"
 SHAPES = {
@@ -59,8 +54,7 @@ def costs_of(endpoint: str | None, shape: Shape) -> dict[str, str]:
     chosen.sort(key=lambda named: (named[1].is_end, not named[1].is_read))
     with world(endpoint, shape) as of:
         counting = _Counting(of)
-        found = counting.moved() if shape == BASE else {}  # a tree's size alone decides
-        found |= {name: counting.case(name, case) for name, case in chosen}
+        found = {name: counting.case(name, case) for name, case in chosen}
         found |= {COUNT: counting.count(), "delete, the worker": counting.cascade()}
     order = [*CASES, *found]
     return {name: found[name] for name in sorted(found, key=order.index)}
@@ -111,20 +105,6 @@ class _Counting:
         while not worker.go_on(self._process.table, Queue(None, None), message, wait_s=0):
             pass
         return str(self._meter.end())
-
-    def moved(self) -> dict[str, str]:
-        """Return the costs of an export of the tree, and of its import into another table."""
-        store = self._world.store
-        with TemporaryDirectory() as folder, fresh_store("imported", endpoint=store.endpoint) as target:
-            path, meter = Path(folder) / "tree.jsonl", self._meter
-            meter.begin()
-            export(self._process.table, Choice(Scope.TREE, self._world.root), path)
-            exported = str(meter.end())
-            table = target.process()
-            meter = Meter(target, table)
-            meter.begin()
-            carry_out(table, check(path, table=table))
-            return {"export, the tree": exported, "import, the tree": str(meter.end())}
 
 
 def accepted(text: str) -> dict[str, dict[str, str]]:

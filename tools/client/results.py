@@ -7,8 +7,11 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, RootModel
+from pydantic.fields import FieldInfo
 
+from forklore_service.api.fields import UUID_PATTERN
 from forklore_service.api.operations import ALL
+from forklore_service.domain.attachments import SHA256_PATTERN
 
 HEAD = '''"""What operations answer: frozen dataclasses, which keep members that they do not know.
 
@@ -19,10 +22,12 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, ClassVar, Literal
 
-from forklore.client.result_base import Value, many, result
+from forklore.client.result_base import Value, an_id, many, result, sha_256
 '''
 WIDTH = 90
 BASES = ("Result", "BaseModel", "RootModel")
+CHECKS = {UUID_PATTERN: "an_id", SHA256_PATTERN: "sha_256"}
+"""What looks at a text, by its pattern: it may become a part of a path, a command or an address."""
 NAMES = {"Conversation": "ConversationDetails"}
 """Other names than those of the models: a `Conversation` is the object to talk in."""
 
@@ -78,9 +83,10 @@ def _dataclass(model: type[BaseModel]) -> str:
         f"class {name_of(model)}({name_of_parent}):",
     ]
     lines.append(textwrap.indent(f'"""{_doc(model)}"""', "    "))
-    inner = {name: field for name, field in model.model_fields.items() if list(_models_in(field.annotation))}
+    makers = {name: _maker(field) for name, field in model.model_fields.items()}
+    inner = {name: maker for name, maker in makers.items() if maker}
     if inner and own:
-        made = ", ".join(f'"{name}": {_maker(field.annotation)}' for name, field in inner.items())
+        made = ", ".join(f'"{name}": {maker}' for name, maker in inner.items())
         lines.append(f"    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {{{made}}}")
     if own:
         lines.append("")
@@ -97,9 +103,23 @@ def _doc(model: type[BaseModel]) -> str:
     return textwrap.fill(inspect.getdoc(model) or model.__name__, WIDTH, replace_whitespace=False)
 
 
-def _maker(annotation: Any) -> str:
-    [model] = _models_in(annotation)
-    return f"many({name_of(model)}.of)" if get_origin(annotation) is list else f"{name_of(model)}.of"
+def _maker(field: FieldInfo) -> str:
+    """Return what makes the value of a member, or looks at it; empty: it stays as it is."""
+    annotation = field.annotation
+    patterns = [str(getattr(one, "pattern", "")) for one in _rules(field, annotation)]
+    makers = [f"{name_of(model)}.of" for model in _models_in(annotation)]
+    makers += [CHECKS[pattern] for pattern in patterns if pattern in CHECKS]
+    assert len(makers) < 2, f"{annotation} is made in two ways"
+    return "".join(f"many({one})" if get_origin(annotation) is list else one for one in makers)
+
+
+def _rules(field: FieldInfo, annotation: Any) -> Iterator[Any]:
+    """Yield the rules of a member, and those of the types in it."""
+    yield from field.metadata
+    for inner in get_args(annotation):
+        for rule in getattr(inner, "__metadata__", ()):
+            yield from getattr(rule, "metadata", [rule])
+        yield from _rules(FieldInfo(), inner)
 
 
 def _type(annotation: Any) -> str:

@@ -1,6 +1,7 @@
 """Runs real agent programs, and checks what they write: `python -m tools.programs`."""
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -12,11 +13,14 @@ import traceback
 from dataclasses import asdict
 from pathlib import Path
 
+from tools.programs.checking import Check
 from tools.programs.claude_code import ClaudeCode
 from tools.programs.codex import Codex
+from tools.programs.continue_cli import Continue
 from tools.programs.copilot import Copilot
 from tools.programs.gemini import Gemini
 from tools.programs.goose import Goose
+from tools.programs.kimi import Kimi
 from tools.programs.llm import Llm
 from tools.programs.opencode import OpenCode
 from tools.programs.openhands import OpenHands
@@ -37,6 +41,8 @@ PROGRAMS: tuple[Program, ...] = (
     Llm(),
     OpenHands(),
     Qwen(),
+    Continue(),
+    Kimi(),
 )
 NODE = "node@22.23.3"
 FIXTURES = Path("tests/clients/importing/programs")
@@ -60,7 +66,7 @@ def main() -> int:
         folder = Path(tempfile.mkdtemp(prefix=f"forklore-{program.name}-"))
         try:
             installed = install(program, asked.installed.absolute())
-            told = drive(program, folder, installed, write=asked.write)
+            told, found = drive(program, folder, installed, write=asked.write)
         except (ProgramError, subprocess.CalledProcessError) as error:
             failed += 1
             print(f"FAILED\n{error}")
@@ -70,9 +76,10 @@ def main() -> int:
         else:
             seconds = time.monotonic() - started
             count = sum(len(tree) for tree in told.trees)
-            print(
-                f"{len(told.trees)} trees, {count} branches, {len(told.children)} children, {seconds:.0f} s"
-            )
+            wrote = f"{len(told.trees)} trees, {count} branches, {len(told.children)} children"
+            print(f"{wrote}, {seconds:.0f} s")
+            print("".join(f"  NOT SO: {one}\n" for one in found), end="")
+            failed += bool(found)
         if asked.keep:
             print(f"  kept in {folder}")
         else:
@@ -93,15 +100,36 @@ def install(program: Program, folder: Path) -> Path:
             npm = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", *packages]
             subprocess.run(npm, cwd=target, check=True, stdout=subprocess.DEVNULL)
         else:
-            subprocess.run([sys.executable, "-m", "venv", str(target)], check=True)
+            subprocess.run([python_of(program.python), "-m", "venv", str(target)], check=True)
             pip = [str(target / "bin/pip"), "install", "--quiet", "--disable-pip-version-check", *packages]
             subprocess.run(pip, check=True)
         (target / "ready").touch()
     return target
 
 
-def drive(program: Program, folder: Path, installed: Path, *, write: bool) -> Told:
-    """Let a program write its sessions. write: the fixtures anew, from what it wrote."""
+def python_of(version: tuple[int, int]) -> str:
+    """Return a Python that is at least of a version: this one, of the PATH, or of pyenv.
+
+    Raises ProgramError if there is none.
+    """
+    known = Path.home().glob(".pyenv/versions/3.*/bin/python3")
+    for python in (
+        sys.executable,
+        *(f"python3.{minor}" for minor in range(version[1], 20)),
+        *map(str, known),
+    ):
+        proved = f"import sys; sys.exit(sys.version_info < {version})"
+        with contextlib.suppress(OSError):
+            if not subprocess.run([python, "-c", proved], capture_output=True, check=False).returncode:
+                return python
+    raise ProgramError(f"there is no Python {version[0]}.{version[1]} or newer")
+
+
+def drive(program: Program, folder: Path, installed: Path, *, write: bool) -> tuple[Told, list[str]]:
+    """Let a program write its sessions, and return what it told, and what forklore makes otherwise.
+
+    write: the fixtures anew, from what it wrote.
+    """
     with StandIn(program.script()) as stand_in:
         variables = {
             name: value.format(url=stand_in.url, home=folder / "home")
@@ -114,7 +142,10 @@ def drive(program: Program, folder: Path, installed: Path, *, write: bool) -> To
         world.project.mkdir()
         (world.project / "boats.txt").write_text("Ada\nBea\nCleo\n")
         program.set_up(world)
-        told = program.talk(world)
+        try:
+            told = program.talk(world)
+        finally:
+            world.stop_all()
         if write:
             fixtures = FIXTURES / program.name
             shutil.rmtree(fixtures, ignore_errors=True)
@@ -122,7 +153,7 @@ def drive(program: Program, folder: Path, installed: Path, *, write: bool) -> To
             expected = {"program": program.name, "version": program.version, **asdict(told)}
             expected = Cutting(world).value(expected)
             (fixtures / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
-        return told
+        return told, list(Check(program, world, told).run())
 
 
 if __name__ == "__main__":

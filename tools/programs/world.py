@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,6 +85,14 @@ class World:
             yield process
         finally:
             stop(process)
+
+    def stop_all(self) -> None:
+        """Stop what the program has left behind: the processes whose home folder is the world's."""
+        home = f"HOME={self.home}".encode()
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if home in (process / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(process.name), signal.SIGKILL)
 
     @contextlib.contextmanager
     def terminal(self, *command: str, **more: str) -> Iterator["Terminal"]:
@@ -183,8 +191,3 @@ def _stop_group(number: int) -> None:
         os.killpg(number, signal.SIGTERM)
         time.sleep(1)
         os.killpg(number, signal.SIGKILL)
-
-
-def once_more(paths: Sequence[Path]) -> list[Path]:
-    """Return the paths that are there, oldest first."""
-    return sorted((path for path in paths if path.exists()), key=lambda path: path.stat().st_mtime)

@@ -30,6 +30,11 @@ export interface AnswerOptions {
 	onError?: ((error: unknown) => void) | undefined;
 }
 
+/** takeOver: ends another answer that is written there, such as that of a server which was restarted. */
+export interface BeginOptions extends AnswerOptions {
+	takeOver?: boolean | undefined;
+}
+
 /** An answer that a model is about to give. */
 export interface Answer {
 	/** For `abortSignal` of `streamText`: comes when somebody has stopped the answer. */
@@ -59,10 +64,10 @@ const deltaOf = (delta: string): string =>
 export async function beginAnswer(
 	chat: Chat,
 	messages: readonly UIMessage[],
-	{ onError = () => undefined }: AnswerOptions = {},
+	{ onError = () => undefined, takeOver }: BeginOptions = {},
 ): Promise<Answer> {
 	const { store, parentId } = await behind(chat, messages);
-	const writer = await store.beginAnswer(parentId, { onError }).catch((error: unknown) => {
+	const writer = await store.beginAnswer(parentId, { onError, takeOver }).catch((error: unknown) => {
 		onError(error);
 		return undefined;
 	});

@@ -14,6 +14,7 @@ interface Way {
 	readonly limits: Limits;
 }
 
+const METHOD = "PUT";
 const SENDINGS_MAX = 4;
 const BYTES_PER_MS = 50; // a slower line is given up
 const ARGUMENTS_MAX = 32_768;
@@ -38,6 +39,8 @@ export async function attach(
 		if (upload === undefined) return made;
 		if (sendings >= sendingsMax(way)) throw new NoAnswerError(`the bytes of ${name} have not arrived`, lost);
 		const { method, headers } = upload;
+		if (method !== METHOD)
+			throw new UnexpectedAnswerError("the service names another method than PUT for the bytes");
 		const answered = await fetched(way, upload.url, { method, headers, body: bytes }, bytes.length, signal);
 		if ("bytes" in answered) continue;
 		lost = answered;
@@ -68,8 +71,17 @@ export async function read(
 	throw new NoAnswerError(`the bytes of the attachment ${attachmentId} have not come`, lost);
 }
 
-/** Return an address that the service names as a whole one: those of the local server are relative to it. */
-export const located = (address: string, { url }: Connection): string => new URL(address, url).href;
+/**
+ * Return an address that the service names as a whole one: those of the local server are relative to it.
+ *
+ * Throws UnexpectedAnswerError for what is not safe: it must be https, unless the service itself is not. A page may
+ * show it as a link, so it is no script either.
+ */
+export function located(address: string, { url }: Connection): string {
+	const { href, protocol } = new URL(address, url);
+	if (protocol === "https:" || (protocol === "http:" && new URL(url).protocol === "http:")) return href;
+	throw new UnexpectedAnswerError("the service names an address of bytes that is not safe to use");
+}
 
 /** Return the SHA-256 as hexadecimal digits. Throws InputError on pages without https: they have no hash functions. */
 export async function sha256Of(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
@@ -98,10 +110,11 @@ async function fetched(
 	signal: AbortSignal | undefined,
 ): Promise<{ bytes: Uint8Array<ArrayBuffer> } | Lost> {
 	const timeoutMs = limits.timeoutMs + size / BYTES_PER_MS;
+	const place = located(address, connection);
 	const answer = await within(timeoutMs, signal, async (stop) => {
 		try {
 			const sent: RequestInit = { ...request, redirect: "manual", signal: stop };
-			const response = await connection.fetch(located(address, connection), sent);
+			const response = await connection.fetch(place, sent);
 			const bytes = new Uint8Array(await response.arrayBuffer());
 			return response.ok ? { bytes } : { status: response.status };
 		} catch {

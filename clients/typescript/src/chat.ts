@@ -186,14 +186,19 @@ export class ChatStore {
 	/**
 	 * Begin to write the answer that stands behind a message. A message with `answerId` ends it.
 	 *
-	 * Throws ConflictError with the reason `answer_in_progress` if another one is written there.
+	 * takeOver: ends another one that is written there. Without it that is a ConflictError with the reason
+	 * `answer_in_progress`, also if it is the same user's, such as in another tab.
 	 */
 	async beginAnswer(
 		parentId: string | null,
-		{ id, ...options }: WriterOptions & { id?: string | undefined } = {},
+		{
+			id,
+			takeOver = false,
+			...options
+		}: WriterOptions & { id?: string | undefined; takeOver?: boolean | undefined } = {},
 	): Promise<AnswerWriter> {
 		const begin = async (known: Known, parent: string | null): Promise<AnswerWriter> =>
-			AnswerWriter.begin(this.#api, { ...answerPlace(known, parent), id }, options);
+			AnswerWriter.begin(this.#api, { ...answerPlace(known, parent), id, takeOver }, options);
 		return this.#inTurn(async () => this.#onKnown(parentId, begin));
 	}
 

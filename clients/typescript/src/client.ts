@@ -19,6 +19,7 @@ import {
 	type SearchConversations,
 } from "./operations.ts";
 import { pagesOf, refusePaging, type Pages } from "./pages.ts";
+import { asked, HITS } from "./questions.ts";
 import {
 	checked,
 	connectionOf,
@@ -159,13 +160,24 @@ export class Forklore {
 		);
 	}
 
-	/** Return the entries that have all words of a query, the newest tree first. */
+	/** Return the entries that fit a query, the best first. `+word` and `"some words"` must occur. */
 	search(query: string, options: SearchOptions = {}): Pages<Hit> {
 		refusePaging(options);
 		const { pageRows: limit, signal, ...chosen } = options;
 		return pagesOf((afterCursor) =>
 			this.api.searchConversations({ ...chosen, query, limit, afterCursor }, { signal }),
 		);
+	}
+
+	/**
+	 * Return the entries that fit a question best, of all that the caller may see.
+	 *
+	 * By meaning and words where the service has a model, else by words. Marks demand nothing here: to demand words,
+	 * `search`.
+	 */
+	async recall(question: string, options: Sent & { limit?: number | undefined } = {}): Promise<Hit[]> {
+		const { limit = HITS, signal } = options;
+		return (await this.api.searchConversations({ query: asked(question), limit }, { signal })).data;
 	}
 
 	/** Return the caller's names that begin with `prefix`; `deleted` ones lead nowhere. */

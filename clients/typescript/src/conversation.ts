@@ -29,6 +29,7 @@ import {
 	type EntryFields,
 	type Fork,
 	type ForkConversation,
+	type Hit,
 	type ListedEntry,
 	type ListEntriesArguments,
 	type Membership,
@@ -39,6 +40,7 @@ import {
 	type UpdateConversation,
 } from "./operations.ts";
 import { Pages, pagesOf, refusePaging, type Page } from "./pages.ts";
+import { asked, HITS } from "./questions.ts";
 import { treeOf, type Tree } from "./tree.ts";
 import { changesOf } from "./watching.ts";
 import type { Keyed, Matched, Sent } from "./wire.ts";
@@ -443,6 +445,18 @@ export class Conversation {
 		return this.#listed(options, (given, sent) =>
 			this.#api.listChildren({ ...given, startedByEntryId }, sent),
 		);
+	}
+
+	/**
+	 * Return the entries that fit a question best, of those that this conversation shows.
+	 *
+	 * What only a sibling says is not found, and counts nothing. By meaning and words where the service has a model, else
+	 * by words. Marks demand nothing here: to demand words, `search`.
+	 */
+	async recall(question: string, options: Sent & { limit?: number | undefined } = {}): Promise<Hit[]> {
+		const { limit = HITS, ...sent } = options;
+		const given = { query: asked(question), conversationId: await this.resolve(sent), limit };
+		return (await this.#api.searchConversations(given, sent)).data;
 	}
 
 	/** Return the conversations of the fork tree, the oldest first. */

@@ -342,6 +342,7 @@ export interface BeginAnswer {
 	afterKey?: string | null | undefined;
 	agentId?: string | null | undefined;
 	id?: string | null | undefined;
+	takeOver?: boolean | null | undefined;
 }
 
 /** What a member may do from now on. */
@@ -544,7 +545,7 @@ export interface Health {
 	status: "ok";
 }
 
-/** An entry that has all words of the query. `highlights`: its text around the words. */
+/** An entry that fits the query. `highlights`: its text around the words. `score`: how well. */
 export interface Hit {
 	agentId?: string;
 	conversationId: string;
@@ -554,6 +555,7 @@ export interface Hit {
 	entryId: string;
 	highlights: string[];
 	line: Line;
+	score: number;
 }
 
 /**
@@ -713,7 +715,7 @@ export type TransferRole = "sender" | "recipient" | "all";
 /** What a deletion deletes: the fork tree of a conversation, or the conversation alone. */
 export type Scope = "tree" | "branch";
 
-/** What to search for: all words of the `query` must occur in an entry. */
+/** What to search for: words to rank by; `+word` and `"some words"` must occur in an entry. */
 export interface SearchConversations {
 	afterCursor?: string | null | undefined;
 	conversationId?: string | null | undefined;
@@ -723,9 +725,10 @@ export interface SearchConversations {
 	searchType?: "auto" | "fulltext" | "semantic" | readonly ("fulltext" | "semantic")[] | null | undefined;
 }
 
-/** Hits: the newest tree first, and in each tree the newest entry first. */
+/** Hits, the best first. `complete`: whether all that you may see was ranked together. */
 export interface SearchPage {
 	afterCursor: string | null;
+	complete: boolean;
 	data: Hit[];
 }
 
@@ -1411,9 +1414,10 @@ export interface Operations {
 	 * Begin an answer that is written piece by piece, after an entry that the conversation shows.
 	 *
 	 * For writers. A conversation has one such answer at a time. One into which nothing was written
-	 * for 30 seconds is ended for the new one. An append with its `answerId` finishes it, in this
-	 * conversation or in a fork. `If-Match` as for appendEntry. Everything of it is gone 24 hours
-	 * after it was begun.
+	 * for 30 seconds is ended for the new one, and so is one of the same user and client: with
+	 * `takeOver` `true` any other one, too, with `false` none of these. An append with its `answerId`
+	 * finishes it, in this conversation or in a fork. `If-Match` as for appendEntry. Everything of it
+	 * is gone 24 hours after it was begun.
 	 */
 	beginAnswer(given: BeginAnswerArguments, options?: Keyed & Matched): Promise<AnswerStatus>;
 	/**
@@ -1462,12 +1466,12 @@ export interface Operations {
 	 */
 	copyConversation(given: CopyConversationArguments, options?: Keyed): Promise<ConversationDetails>;
 	/**
-	 * Find the entries that have all words of a query, the newest conversations first.
+	 * Find the entries that have words of a query, those that fit best first.
 	 *
-	 * A grep over the history of every conversation that you may see, or of the one with
-	 * `conversationId`, not a search engine: a word is found wherever its letters occur, in an entry's
-	 * text, events, `indexedContent` or `agentId`. A page may be short, even empty: only an
-	 * `afterCursor` of null ends the search.
+	 * It looks through the history of every conversation that you may see, or of the one with
+	 * `conversationId`: texts, events, tools, file names, `indexedContent` and `agentId`. `+word` and
+	 * `"some words"` must occur, anywhere; a query of these alone finds the newest first. A page may
+	 * be short, even empty: only an `afterCursor` of null ends the search.
 	 */
 	searchConversations(given: SearchConversationsArguments, options?: Sent): Promise<SearchPage>;
 	/**
@@ -1660,7 +1664,7 @@ export interface Operations {
 	 */
 	adminGetAnswer(given: AdminGetAnswerArguments, options?: Sent): Promise<AnswerLog>;
 	/**
-	 * Find the entries that have all words of a query, in everybody's history or in one user's.
+	 * Find the entries that have words of a query, in everybody's history or in one user's.
 	 *
 	 * For callers with the role `auditor`; `admin` implies `auditor`.
 	 */
@@ -1753,7 +1757,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	deleteAnswer: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/answers/{answerId}"},
 	mergeConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/merge", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"afterEntryId": 1000, "fromConversationId": 1000, "upToEntryId": 1000}, "answers": ["data"]},
 	copyConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/copy", "hasBody": true, "takesKey": true, "lengthsMax": {"title": 500, "upToEntryId": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
-	searchConversations: {"method": "POST", "path": "/v1/conversations/search", "hasBody": true, "isRead": true, "lengthsMax": {"conversationId": 1000, "query": 500}, "answers": ["afterCursor", "data"]},
+	searchConversations: {"method": "POST", "path": "/v1/conversations/search", "hasBody": true, "isRead": true, "lengthsMax": {"conversationId": 1000, "query": 500}, "answers": ["afterCursor", "complete", "data"]},
 	listMemberships: {"method": "GET", "path": "/v1/conversations/{conversationId}/memberships", "isRead": true, "answers": ["afterCursor", "data"]},
 	shareConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "takesKey": true, "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "conversationId", "createdAt", "userId"]},
 	updateMembership: {"method": "PATCH", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "query": ["children", "userId"], "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "children", "conversationId", "createdAt", "userId"]},
@@ -1783,7 +1787,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	adminCompareConversations: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/compare", "isRead": true, "lengthsMax": {"justification": 1000, "with": 1000}, "answers": ["base", "branches"]},
 	adminListAncestors: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/ancestors", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["data"]},
 	adminGetAnswer: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/answers/{answerId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterEntryId", "conversationId", "createdAt", "id", "parts", "position", "state", "userId"]},
-	adminSearchConversations: {"method": "POST", "path": "/v1/admin/conversations/search", "hasBody": true, "isRead": true, "query": ["justification"], "lengthsMax": {"conversationId": 1000, "justification": 1000, "query": 500, "userId": 255}, "answers": ["afterCursor", "data"]},
+	adminSearchConversations: {"method": "POST", "path": "/v1/admin/conversations/search", "hasBody": true, "isRead": true, "query": ["justification"], "lengthsMax": {"conversationId": 1000, "justification": 1000, "query": 500, "userId": 255}, "answers": ["afterCursor", "complete", "data"]},
 	adminListMemberships: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/memberships", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
 	adminListNames: {"method": "GET", "path": "/v1/admin/names", "isRead": true, "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminLookUpName: {"method": "GET", "path": "/v1/admin/names/lookup", "isRead": true, "lengthsMax": {"clientId": 255, "justification": 1000, "name": 255, "userId": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt", "userId"]},

@@ -55,7 +55,10 @@ export class AnswerWriter {
 		this.#work = this.#writeAll();
 	}
 
-	/** Begin an answer behind an entry. Throws ConflictError with the reason `answer_in_progress` if there is one. */
+	/**
+	 * Begin an answer behind an entry. Throws ConflictError with the reason `answer_in_progress` if there is one that
+	 * `place` does not let it take over.
+	 */
 	static async begin(
 		api: Operations,
 		place: BeginAnswerArguments,

@@ -2,7 +2,7 @@
 
 import { expect, inject, onTestFinished, test } from "vitest";
 
-import { Forklore, InputError, NoAnswerError, NotFoundError } from "../src/index.ts";
+import { Forklore, InputError, NoAnswerError, NotFoundError, UnexpectedAnswerError } from "../src/index.ts";
 import { proxy, type Fault } from "./support/proxy.ts";
 import { KEYS } from "./support/server.ts";
 
@@ -114,4 +114,33 @@ test("a file without a name is refused before anything is sent", async () => {
 	const { fl, sent } = watched();
 	await expect(fl.attach(new Blob(["x"]))).rejects.toBeInstanceOf(InputError);
 	expect(sent).toEqual([]);
+});
+
+test.each(["http://forklore.example/a", "javascript:alert(1)", "file:///etc/passwd", "data:text/html,a"])(
+	"an address that is not safe is not used and not shown: %s",
+	async (url) => {
+		const told = { id: "a", name: "a", contentType: "image/png", size: 1, createdAt: "", state: "ready" };
+		const asked: string[] = [];
+		const answer: typeof fetch = (input) => {
+			asked.push(input as string);
+			return Promise.resolve(Response.json({ ...told, sha256: "0".repeat(64), url }));
+		};
+		const fl = new Forklore("https://forklore.example", { token: "ann", fetch: answer });
+		expect(() => fl.located(url)).toThrow(/^the service names an address of bytes that is not safe to use$/);
+		await expect(fl.read("a")).rejects.toBeInstanceOf(UnexpectedAnswerError);
+		expect(asked).toEqual(["https://forklore.example/v1/attachments/a"]);
+	},
+);
+
+test("a service does not choose what else is done at an address", async () => {
+	const upload = { method: "DELETE", url: "https://other.example/a", headers: {}, expiresAt: "" };
+	const told = { id: "a", name: "a", contentType: "image/png", size: 1, createdAt: "", state: "pending" };
+	const asked: string[] = [];
+	const answer: typeof fetch = (input) => {
+		asked.push(input as string);
+		return Promise.resolve(Response.json({ ...told, sha256: "0".repeat(64), upload }, { status: 201 }));
+	};
+	const fl = new Forklore("https://forklore.example", { token: "ann", fetch: answer });
+	await expect(fl.attach(new File(["a"], "a.png"))).rejects.toBeInstanceOf(UnexpectedAnswerError);
+	expect(asked).toEqual(["https://forklore.example/v1/attachments"]);
 });

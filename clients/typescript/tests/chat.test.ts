@@ -387,3 +387,24 @@ test.each([
 		expect((await again(store).load()).messages.map(({ id }) => id)).toContain("half");
 	},
 );
+
+test("an answer of another tab is in the way, unless it is to be taken over", async () => {
+	const store = opened();
+	await store.append(null, said("q"));
+	const first = await store.beginAnswer("q");
+	await expect(again(store).beginAnswer("q")).rejects.toMatchObject({
+		reason: "answer_in_progress",
+		details: {
+			answerId: first.id,
+			userId: expect.any(String) as string,
+			since: expect.any(String) as string,
+		},
+	});
+	const second = await again(store).beginAnswer("q", { takeOver: true });
+	first.write("too late");
+	await first.close();
+	expect(first.signal.reason).toMatchObject({ reason: "answer_over", details: { nextAnswerId: second.id } });
+	await second.close();
+	await store.append("q", { ...said("a"), answerId: second.id });
+	expect(shape(await again(store).load())).toEqual([">q", "q>a", "a"]);
+});

@@ -28,6 +28,8 @@ from forklore_service.errors import DamagedError, ForkloreError, StoreFailedErro
 
 WAIT_SECONDS = 10.0
 """How long to wait for another process that writes."""
+EMPTYING_MS = 1_000
+"""How long to wait for those who read an older state, before the log is emptied."""
 AT_ONCE = 64
 """How many transactions of waiting threads share one commit, and so one write to the disk."""
 FORK_SECONDS = 5.0
@@ -257,6 +259,25 @@ class Database:
         except StoreFailedError as error:
             told = f"{error}. What was asked may have been stored: ask it again later, with its key"
             raise StoreFailedError(told, reason=str(error.details["reason"])) from error
+
+    def empty_log(self) -> bool:
+        """Move what is in the write-ahead log into the file, and cut the log to nothing.
+
+        Until then the log also holds pages as they were before a deletion. Return False if others
+        read or write for long: then it stays as it is.
+        """
+        if self._path is None:
+            return True
+        with self._writing, self.turn.taken(), self._explained():
+            self._require_open()
+            connection = self._connect()
+            try:
+                self._require_in_place(connection)
+                connection.execute(f"PRAGMA busy_timeout = {EMPTYING_MS}")
+                [is_busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                self._drop(connection)
+            return not is_busy
 
     # Connections
 

@@ -39,7 +39,7 @@ def find(connection: sqlite3.Connection, places: Sequence[Place]) -> dict[Place,
     if not places:
         return {}
     rows = connection.execute(_find(len(places)), list(chain.from_iterable(places)))
-    return {(partition, sort): Found(_item(text), size) for partition, sort, size, text in rows}
+    return {(partition, sort): Found(item_in(text), size) for partition, sort, size, text in rows}
 
 
 @cache
@@ -176,7 +176,7 @@ def _page(rows: sqlite3.Cursor, read: Callable[[Any], Found], limit: int | None)
 
 
 def _whole(row: tuple[int, str]) -> Found:
-    return Found(_item(row[1]), row[0])
+    return Found(item_in(row[1]), row[0])
 
 
 def _keys_only(row: Iterable[str]) -> Found:
@@ -187,7 +187,7 @@ def _keys_only(row: Iterable[str]) -> Found:
 # Rows
 
 
-def _item(text: str) -> Item:
+def item_in(text: str) -> Item:
     """Return an item of its text. Raises DamagedRowError."""
     item: Item
     try:
@@ -208,7 +208,7 @@ def _item(text: str) -> Item:
 def place_in(text: bytes) -> Place:
     """Return the place that the text of a row names. Raises DamagedRowError if it holds no item."""
     try:
-        return place_of(_item(text.decode()))
+        return place_of(item_in(text.decode()))
     except (AttributeError, InvalidError, UnicodeDecodeError):
         raise DamagedRowError from None
 

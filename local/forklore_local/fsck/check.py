@@ -48,9 +48,7 @@ def _of_tree(tree: Tree, survey: Survey) -> Iterator[Finding]:
         if key not in survey.unreadable:
             yield Finding(key, "missing_group", "its partition is not empty", 10, tree.group_id)
         return
-    # Nobody can see what an import has made so far. It is whole only when the tree becomes live.
-    is_half = tree.group.is_import
-    checks = (groups,) if is_half else (groups, conversations, remnants, contexts)
+    checks = (groups, conversations, remnants, contexts)
     found = [finding for one in checks for finding in one.check(tree)]
     yield from (one for one in found if not _is_unreadable(one, survey))
 

@@ -63,7 +63,7 @@ def check(survey: Survey) -> Iterator[Finding]:
             implied_keys.add(job)
             if job not in survey.outside and job not in survey.unreadable:
                 yield _finding("missing", job, "the erasure is not done", None)
-    implied_keys.update(attachments.jobs(survey))
+    implied_keys.update(attachments.jobs(survey.files.values()))
     for key, said in survey.outside.items():
         if kind_of(key) is Kind.ERASED_TREE and not _is_over(survey, key):
             continue
@@ -114,9 +114,8 @@ def _pointers(tree: Tree, now_s: int) -> Iterator[Implied]:
     group = tree.group
     if group is not None and group.state is State.CREATING:
         yield Implied(keys.pointer(tree.group_id), tree.group_id)
-    if group is not None and group.never_live:  # its ids become free one by one
-        known = (tree.group_id, *tree.conversations, *tree.remnants)
-        yield from (Implied(keys.pointer(one), ANY, needed=False) for one in known)
+    if group is not None and group.never_live:  # its id is free
+        yield Implied(keys.pointer(tree.group_id), ANY, needed=False)
         return
     rests = group is not None and group.deleted_at is not None and _rests(group.deleted_at, now_s)
     for conversation_id in tree.conversations:

@@ -70,7 +70,7 @@ _KEY = {"PK": "S", "SK": "S"}
 SHAPES = {
     Kind.GROUP: _shape(
         "owner:S createdAt:S state:S members:N version:N conversations:N children:N",
-        "parent:S childKey:S nonce:S G1:S G1S:S deletedAt:S neverLive:BOOL importing:BOOL"
+        "parent:S childKey:S nonce:S G1:S G1S:S deletedAt:S neverLive:BOOL"
         " rewriting:S current:S promotedBy:S promotions:N usedAt:S memberChange:M spreading:S cascaded:BOOL",
     ),
     Kind.CONV: _shape(
@@ -112,8 +112,8 @@ SHAPES = {
     Kind.IDEM: _shape("request:S group:S conversation:S body:B ttl:N", "entries:S"),
     Kind.RATE: _shape("requests:N ttl:N"),
     Kind.FILE: _shape(
-        "type:S size:N sha256:S name:S createdAt:S named:N",
-        "owner:S namedBy:S pending:BOOL removed:BOOL going:BOOL asked:S",
+        "createdAt:S named:N",
+        "type:S size:N sha256:S name:S owner:S namedBy:S pending:BOOL removed:BOOL going:BOOL asked:S due:S",
     ),
     Kind.REF: _shape(),
     Kind.USER_FILE: _shape("file:S"),

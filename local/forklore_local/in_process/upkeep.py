@@ -5,7 +5,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from forklore_local.in_process.folder import FILE, FORMAT, IGNORED, DataError, f
 from forklore_local.in_process.objects import ATTACHMENTS, FolderObjects, sync
 from forklore_service.errors import DamagedError, ForkloreError
 from forklore_service.storage import items
+from forklore_service.storage.connection import Item
 from forklore_service.storage.objects import Expected
 
 IN_FILE: Place = ("", "")
@@ -124,6 +125,25 @@ def _copy_objects(copied: sqlite3.Connection, folder: Path, to: Path) -> set[str
     for object_id in kept:
         copies.delete(object_id)
     return missing
+
+
+@contextmanager
+def moment(folder: Path) -> Iterator[Callable[[], Iterator[Item]]]:
+    """Yield what yields all items of a folder as they are now, each time that it is called.
+
+    Others may go on writing. Raises DataError.
+    """
+    try:
+        with _opened(folder) as connection:
+            if format_of(connection, folder / FILE) != FORMAT:
+                raise DataError(f"{folder} is of an earlier format; open it once first")
+            connection.execute("BEGIN")
+            connection.execute("SELECT PK FROM item LIMIT 1").fetchone()  # the moment is that of a first read
+            yield lambda: (
+                rows.item_in(text) for (text,) in connection.execute("SELECT attributes FROM item")
+            )
+    except ForkloreError as error:
+        raise DataError(str(error)) from error
 
 
 @contextmanager

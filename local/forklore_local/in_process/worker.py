@@ -43,6 +43,7 @@ class Worker:
 
     The thread starts with the first message or with `start`.
     table: as a new request sees it. expire: deletes the items whose time is over by a second.
+    empty_log: is called when work has ended: no log keeps what was deleted.
     delete_wait_s: how long what was deleted is kept, for requests that may still read it.
     retention_days: for how long a tree is kept after its last use; 0: for ever.
     ignore_retention_tag: whether the tag `retention` keeps no tree.
@@ -56,13 +57,15 @@ class Worker:
         table: Table,
         *,
         expire: Callable[[int], object] = lambda _now_s: None,
+        empty_log: Callable[[], object] = lambda: None,
         delete_wait_s: int = WAIT_SECONDS,
         retention_days: int = 0,
         ignore_retention_tag: bool = False,
         sweeps: bool = True,
     ) -> None:
         self._retention_days, self._ignore_tag = retention_days, ignore_retention_tag
-        self._table, self._expire, self._delete_wait_s = table, expire, delete_wait_s
+        self._table, self._expire, self._empty_log = table, expire, empty_log
+        self._delete_wait_s = delete_wait_s
         self._sweeps = sweeps
         self._changed = threading.Condition()
         self._waiting: list[tuple[float, int, _Task]] = []
@@ -118,6 +121,8 @@ class Worker:
                 self._add(task, next(pauses, SWEEP_SECONDS))
             else:
                 self._work(task, task.message)
+            if not self._has_more():
+                self._empty()
 
     def _next(self) -> _Task | None:
         """Wait for the next task that is due and return it; None when the worker is stopped."""
@@ -151,6 +156,20 @@ class Worker:
                 )
         except UnavailableError:
             pass  # the next sweep goes on
+        except Exception as error:  # noqa: BLE001 (logged here without its text)
+            if not self._is_ending():
+                _report(error)
+
+    def _has_more(self) -> bool:
+        """Whether another message is due already."""
+        with self._changed:
+            return bool(self._waiting) and self._waiting[0][0] <= time.monotonic()
+
+    def _empty(self) -> None:
+        try:
+            self._empty_log()
+        except UnavailableError:
+            pass  # it is closed, or another process writes; the next work or sweep does it
         except Exception as error:  # noqa: BLE001 (logged here without its text)
             if not self._is_ending():
                 _report(error)

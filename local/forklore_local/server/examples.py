@@ -124,6 +124,7 @@ _HIT: Json = {
     "agentId": _ENTRY["agentId"],
     "line": {"role": "USER", "text": "Where should we stay for two nights?"},
     "highlights": ["Where should we stay for two nights?"],
+    "score": 2.7182,
     "entry": _ENTRY,
 }
 _SUMMARY: Json = {
@@ -348,7 +349,7 @@ ANSWERS: dict[type[BaseModel], Json] = {
             {"conversationId": _FORK_ID, "title": "Two nights in Porto"},
         ]
     },
-    answer_models.SearchPage: {"data": [_HIT], "afterCursor": None},
+    answer_models.SearchPage: {"data": [_HIT], "afterCursor": None, "complete": True},
     answer_models.Synced: _SYNCED,
     answer_models.Entries: {"data": [_COPIED]},
     answer_models.Membership: _MEMBER,

@@ -24,7 +24,18 @@ STORY = (
     "say trip-by-train 'By train'",
     "share trip bob reader",
 )
-ELSEWHERE = {"watch", "serve", "mcp", "backup", "fsck", "explore", "erase-user", "retention", "help"}
+ELSEWHERE = {
+    "watch",
+    "serve",
+    "mcp",
+    "backup",
+    "copy-table",
+    "fsck",
+    "explore",
+    "erase-user",
+    "retention",
+    "help",
+}
 """What the examples of the page and the help do not run: see test_process.py, test_explore.py."""
 
 

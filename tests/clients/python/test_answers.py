@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from itertools import cycle
+from itertools import chain, cycle, repeat
 from pathlib import Path
 from typing import Any
 
@@ -200,30 +200,33 @@ def test_a_second_answer_to_a_question_becomes_a_fork(here: Way) -> None:
     assert log_of(here, chat, answer).entry_conversation_id == fork.id
 
 
-def test_an_error_that_leaves_the_block_stops_it_with_all_that_was_written(here: Way) -> None:
+@pytest.mark.parametrize("written", [[], ["To P"]], ids=["nothing", "a piece"])
+def test_an_error_that_leaves_the_block_ends_it_and_what_was_written_can_be_read(
+    here: Way, written: list[str]
+) -> None:
     chat = asked(here)
     answer = chat.answer()
     with pytest.raises(ZeroDivisionError):
-        write(here, answer, "To P", then=lambda: 1 / 0)
+        write(here, answer, *written, then=lambda: 1 / 0)
 
     log = log_of(here, chat, answer)
-    assert (log.state, shown(log), texts(here, chat)) == ("stopped", "To P", ["Where to?"])
+    assert (log.state, shown(log), texts(here, chat)) == ("dropped", "".join(written), ["Where to?"])
     assert is_alone()
     here.run(answer.drop)
-    assert log_of(here, chat, answer).state == "dropped"
-    again = chat.answer()
-    write(here, again, "To Q", then=lambda: here.run(again.drop))
+    with block(here, chat.answer(take_over=False)) as again:  # nothing is in its way
+        here.run(again.write, "To Q")
+        here.run(again.drop)
     assert (again.entry, texts(here, chat)) == (None, ["Where to?"])
 
 
-def test_a_failed_finish_stops_it_and_may_be_repeated(here: Way) -> None:
+def test_a_failed_finish_ends_it_and_may_be_repeated(here: Way) -> None:
     chat = asked(here)
     here.run(chat.context.sync, ["seen"])
     answer = here.client(agent="planner").conversation(chat.id).answer()
     with pytest.raises(ConflictError) as refused:
         write(here, answer, "To Porto.", then=lambda: here.run(lambda: answer.finish(context=["not seen"])))
 
-    assert (refused.value.reason, log_of(here, chat, answer).state) == ("context_moved", "stopped")
+    assert (refused.value.reason, log_of(here, chat, answer).state) == ("context_moved", "dropped")
     assert here.run(lambda: answer.finish(context=["anew"], based_on=None)) == answer.entry
     assert texts(here, chat) == ["Where to?", "To Porto."]
 
@@ -236,7 +239,7 @@ def test_a_failed_finish_that_is_caught_is_no_turn_without_its_memory(here: Way)
         with pytest.raises(ConflictError):
             here.run(lambda: answer.finish(context=["not seen"]))
 
-    assert (log_of(here, chat, answer).state, texts(here, chat)) == ("stopped", ["Where to?"])
+    assert (log_of(here, chat, answer).state, texts(here, chat)) == ("dropped", ["Where to?"])
 
 
 def test_an_answer_of_nothing_is_dropped(here: Way) -> None:
@@ -249,10 +252,15 @@ def test_an_answer_of_nothing_is_dropped(here: Way) -> None:
 
 def test_two_answers_at_once_are_a_conflict(here: Way) -> None:
     chat = asked(here)
-    with block(here, chat.answer()) as answer, pytest.raises(ConflictError) as second:
-        write(here, chat.answer())
+    other = here.client(agent="coder").conversation(chat.id)
+    with block(here, chat.answer()) as answer:
+        for second in (other.answer(), chat.answer(take_over=False)):
+            with pytest.raises(ConflictError) as refused:
+                write(here, second)
+            told = refused.value.details
+            assert (told["reason"], told["answerId"]) == ("answer_in_progress", answer.id)
+            assert (told["userId"], told["clientId"]) == ("ann", "planner")
 
-    assert (second.value.reason, second.value.details["answerId"]) == ("answer_in_progress", answer.id)
     with pytest.raises(NotFoundError):
         write(here, chat.answer(after="nothing"))
     with pytest.raises(InputError, match="begins with its block"):
@@ -273,8 +281,7 @@ def test_who_writes_learns_of_a_stop_and_may_keep_what_there_is(here: Way) -> No
 
     with pytest.raises(ConflictError), block(here, chat.answer()) as left:
         raise stopped(left)
-    assert (log_of(here, chat, left).state, texts(here, chat)) == ("stopped", ["Where to?"])
-    here.run(left.drop)
+    assert (log_of(here, chat, left).state, texts(here, chat)) == ("dropped", ["Where to?"])
 
     with block(here, chat.answer()) as kept:
         assert stopped(kept).reason == "answer_stopped"
@@ -454,8 +461,14 @@ with Forklore.local(user="ann", data=sys.argv[1]) as ann:
 """
 
 
-def test_what_a_killed_process_has_written_is_there_and_can_be_finished(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def answered(answer: Any) -> None:
+    with answer:
+        answer.write("To P")
+
+
+@pytest.mark.parametrize("heir", ["who finishes it", "who begins anew", "of another client"])
+def test_what_a_killed_process_has_written_is_there_and_its_heir_goes_on_at_once(
+    tmp_path: Path, heir: str
 ) -> None:
     with Forklore.local(user="ann", data=tmp_path) as ann:
         chat = ann.conversation()
@@ -469,13 +482,21 @@ def test_what_a_killed_process_has_written_is_there_and_can_be_finished(
         log = ann.api.get_answer(chat.id, answer_id)
         assert (shown(log), log.state) == ("To P", "open")
         assert [text_of(one) for one in chat.entries()] == ["Where to?"]
-        monkeypatch.setattr(answer_logs, "SILENT_SECONDS", 0)
-        chat.turn("ai", shown(log), answer_id=answer_id)
+        supervisor = ann.acting_as("ann", "supervisor").conversation(chat.id)
+        with pytest.raises(ConflictError, match="answer is being written"):
+            answered(supervisor.answer())
+        match heir:
+            case "who finishes it":
+                chat.turn("ai", shown(log), answer_id=answer_id)
+            case "who begins anew":
+                answered(chat.answer())
+            case "of another client":
+                answered(supervisor.answer(take_over=True))
         assert [text_of(one) for one in chat.entries()] == ["Where to?", "To P"]
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_cancelled_task_stops_its_answer(backend: str) -> None:
+def test_a_cancelled_task_ends_its_answer(backend: str) -> None:
     async def use() -> None:
         async with AsyncForklore.local(user="ann") as ann:
             chat = ann.conversation()
@@ -485,12 +506,27 @@ def test_a_cancelled_task_stops_its_answer(backend: str) -> None:
                     await answer.write("To P")
                     await anyio.sleep_forever()
             log = await ann.api.get_answer(chat.id, answer.id)
-            assert (log.state, shown(log)) == ("stopped", "To P")
+            assert (log.state, shown(log)) == ("dropped", "To P")
 
     anyio.run(use, backend=backend)
 
 
-def test_a_generator_that_its_page_has_forgotten_stops_its_answer() -> None:
+@pytest.mark.parametrize("fault", ["answer_lost", "closed_before"])
+def test_a_beginning_whose_answer_was_lost_is_in_nobodys_way(
+    between: _Between, ann: Forklore, fault: str
+) -> None:
+    chat = ann.conversation()
+    chat.say("user", "Where to?")
+    between.faults = chain([fault], repeat("no_fault"))
+    with pytest.raises(NoAnswerError), ann.with_options(retries=0).conversation(chat.id).answer():
+        pytest.fail("it has begun")
+
+    with chat.answer(take_over=False) as answer:
+        answer.write("To Porto.")
+    assert [text_of(one) for one in chat.entries()] == ["Where to?", "To Porto."]
+
+
+def test_a_generator_that_its_page_has_forgotten_ends_its_answer() -> None:
     """As when a framework's response ends with its connection: nobody closes the generator."""
 
     async def use() -> None:
@@ -510,7 +546,7 @@ def test_a_generator_that_its_page_has_forgotten_stops_its_answer() -> None:
                 await anext(stream())
             gc.collect()
             with anyio.fail_after(SOON_SECONDS):
-                while (await ann.api.get_answer(chat.id, answers[0].id)).state != "stopped":  # noqa: ASYNC110
+                while (await ann.api.get_answer(chat.id, answers[0].id)).state != "dropped":  # noqa: ASYNC110
                     await asyncio.sleep(0.02)
 
     anyio.run(use)

@@ -14,6 +14,7 @@ from typing import Any
 import anyio
 import anyio.from_thread
 import httpx
+import httpx2
 import pytest
 
 from forklore import (
@@ -26,7 +27,10 @@ from forklore import (
     TooLargeError,
     UnexpectedAnswerError,
 )
+from forklore.client.files import Target
 from forklore.client.limits import ATTACHMENT_BYTES_MAX, ATTACHMENT_INLINE_BYTES_MAX
+from forklore.client.results import AttachedFile
+from forklore.client.retrying import Options
 from forklore.client.transports.addresses import located
 from forklore_service.aws import wiring
 from forklore_service.storage.objects import LINK_SECONDS
@@ -283,6 +287,7 @@ def test_bytes_that_an_admin_has_removed_are_not_there() -> None:
     [
         ("file:///etc/passwd", "https://forklore.example"),
         ("http://forklore.example/a", "https://forklore.example"),
+        ("http://127.0.0.1:2375/containers/create", "https://forklore.example"),
         ("//forklore.example/a", "http://127.0.0.1:8080"),
         ("/files/a", None),
         ("file:///etc/passwd", None),
@@ -294,6 +299,52 @@ def test_an_address_that_is_not_safe_is_not_used_and_not_shown(url: str, base: s
         located(url, base)
 
     assert url not in str(raised.value)
+
+
+@contextmanager
+def lying(**told: Any) -> Iterator[Forklore]:
+    """Yield a client of a service that answers each call with an attachment of these members."""
+    about = {"id": "a", "name": "a", "contentType": "image/png", "size": 4, "state": "ready"}
+    answer = {**about, "createdAt": "2026-03-01T09:15:00.000Z", "sha256": "0" * 64, **told}
+    asked = httpx2.MockTransport(lambda _: httpx2.Response(200, json=answer))
+    with (
+        httpx2.Client(transport=asked) as sent,
+        Forklore("https://forklore.example", token="ann", http=sent) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"sha256": "../stolen"},
+        {"sha256": "/etc/passwd"},
+        {"sha256": "0" * 63},
+        {"sha256": "0" * 64 + "\n"},
+        {"sha256": 7},
+        {"id": "../a"},
+        {"id": "-rf"},
+    ],
+)
+def test_an_id_or_a_hash_of_another_form_is_no_answer(told: dict[str, Any]) -> None:
+    with lying(**told) as client, pytest.raises(UnexpectedAnswerError):
+        client.api.get_attachment("a")
+
+
+def test_a_service_does_not_choose_what_else_is_done_at_an_address() -> None:
+    upload = {"method": "DELETE", "url": "https://127.0.0.1/a", "headers": {}, "expiresAt": ""}
+    with lying(upload=upload) as client, pytest.raises(UnexpectedAnswerError, match="another method"):
+        client.upload(("a", b"a"))
+
+
+def test_more_bytes_than_the_service_has_told_are_not_written(tmp_path: Path) -> None:
+    (tmp_path / "endless").write_bytes(LARGE)
+    found = AttachedFile(id="a", name="a", content_type="image/png", size=4)
+    stream = io.BytesIO()
+    with Target(stream) as target, pytest.raises(UnexpectedAnswerError, match="other bytes"):
+        target.fetch((tmp_path / "endless").as_uri(), found, None, Options())
+
+    assert stream.tell() == 0
 
 
 @pytest.mark.parametrize("backend", ["asyncio", pytest.param("trio", marks=pytest.mark.long)])

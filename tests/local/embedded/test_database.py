@@ -165,3 +165,21 @@ def test_the_moment_is_another_one_after_each_commit_and_after_nothing_else(
 
     stored.close()
     assert stored.moment() is None
+
+
+def test_the_log_is_emptied_unless_somebody_still_reads_an_older_state(tmp_path: Path) -> None:
+    with closing(Forklore.local(user="ann", data=tmp_path)) as client:
+        client.named("trip").say("user", SECRET)
+    stored = open_database(tmp_path)
+    log = tmp_path / f"{FILE}-wal"
+    with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT 1 FROM item").fetchone()
+        stored.write(lambda connection: connection.execute("DELETE FROM item"))
+        is_emptied = stored.empty_log()
+        other.execute("ROLLBACK")
+        assert not is_emptied
+        assert log.stat().st_size
+        assert stored.empty_log()
+        assert log.stat().st_size == 0
+    stored.close()

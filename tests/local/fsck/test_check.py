@@ -67,7 +67,7 @@ def test_every_kind_of_finding_is_planted() -> None:
         "damaged_row",
         "missing_object",
         "orphan_object",
-    }  # tests/local/in_process/test_upkeep.py, tests/clients/cli/test_table_moves.py, test_objects.py
+    }  # tests/local/in_process/test_upkeep.py, tests/clients/cli/test_copy_table.py, test_objects.py
     assert (words - {*Kind} - of_folders) | of_items <= planted, "see tests/local/fsck/corruptions.py"
 
 

@@ -244,3 +244,19 @@ def test_stopping_waits_for_the_job_that_runs(monkeypatch: pytest.MonkeyPatch) -
     service.close()
 
     assert done == ["job"]
+
+
+def test_words_that_were_deleted_or_erased_are_in_no_file_of_an_open_folder(tmp_path: Path) -> None:
+    service = at_once(tmp_path)
+    deleted, _ = conversation(service)
+    word = b"QUETZAL"
+    ask(service, "appendEntry", conversationId=deleted, **entry(word.decode()))
+    kept, _ = conversation(service)
+    assert any(word in path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+
+    ask(service, "deleteConversation", conversationId=deleted)
+
+    until(lambda: not any(word in path.read_bytes() for path in tmp_path.iterdir() if path.is_file()))
+    ask(service, "appendEntry", conversationId=kept, **entry("later"))
+    assert ask(service, "listEntries", conversationId=kept)[0] == 200
+    service.close()

@@ -220,13 +220,14 @@ UNSEEN = {
     ("mergeConversation", "withContext"),
     ("copyConversation", "upToEntryId"),
     ("syncContext", "basedOnEntryId"),
+    ("beginAnswer", "takeOver"),
     ("shareConversation", "children"),
     ("appendEntry", "answerId"),
     ("appendEntryByName", "answerId"),
     ("uploadAttachment", "content"),
 }
 """What they leave out, refuse, reach or end is seen by test_merging.py, test_copying.py,
-test_context.py, test_spreading.py, test_answers.py and test_attachments.py in
+test_context.py, test_who_may.py, test_spreading.py, test_answers.py and test_attachments.py in
 tests/service/usecases."""
 
 

@@ -53,6 +53,7 @@ def test_a_hit_shows_the_conversation_and_the_entry(world: World) -> None:
             "createdAt": entry["createdAt"],
             "line": {"role": "USER", "text": "hello"},
             "highlights": ["hello"],
+            "score": 0.47,
             "entry": entry,
         }
 

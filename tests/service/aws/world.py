@@ -183,7 +183,7 @@ class World:
         self.made["forks of fork"] = self.send(forks("limit=1", of=FORK)).json["afterCursor"]
         self.made["conversations"] = self.send(conversations("limit=1")).json["afterCursor"]
         self.made["search"] = self.send(find({"query": "hello", "limit": 1})).json["afterCursor"]
-        self.made["search of Bob"] = self.send(find({"query": "hello", "limit": 1}, user="bob")).json[
+        self.made["search of Bob"] = self.send(find({"query": "+hello", "limit": 1}, user="bob")).json[
             "afterCursor"
         ]
         self.send(create({"id": conversation_id(6)}, user="bob"))

@@ -251,14 +251,12 @@ def test_each_kind_of_item_is_only_in_its_own_range(
     assert {kind for kind, key in everything.items() if keys.is_entry(key)} == {"ENTRY"}
     assert {kind for kind, key in everything.items() if keys.is_member(key.sort)} == {"MEM"}
     assert {kind for kind, key in everything.items() if keys.is_head(key.sort)} == {"HEAD"}
-    assert keys.in_child(everything["CHILD"].sort) == conversation_id
     assert found(positions) == {"ENTRY"}
     assert found(keys.heads_range(ROOT)) == {"HEAD"}
     assert found(keys.tree_range(ROOT)) == {"TREE"}
     assert found(keys.contexts_range(ROOT)) == {"CTX"}
     assert found(keys.contexts_of_range(ROOT, conversation_id)) == {"CTX"}
     assert found(keys.members_range(ROOT)) == {"MEM"}
-    assert found(keys.paths_range(ROOT)) == {"PATH"}
     assert found(keys.remnants_range(ROOT)) == {"GONE"}
     assert found(keys.conversations_range(ROOT)) == {"CONV"}
     assert found(keys.entry_keys_range(ROOT, conversation_id)) == {"KEY"}
@@ -467,8 +465,16 @@ def test_the_own_entries_of_a_conversation_begin_at_a_position_and_are_of_one_ch
 
 def test_a_job_names_its_tree_and_perhaps_a_branch() -> None:
     assert keys.job("prune", ROOT, FORK) == ("JOB", f"prune#{ROOT}#{FORK}")
-    assert keys.in_job(keys.job("prune", ROOT, FORK).sort) == ("prune", ROOT, FORK)
-    assert keys.in_job(keys.job("delete", ROOT).sort) == ("delete", ROOT, None)
+    assert keys.in_job(keys.job("prune", ROOT, FORK).sort) == ("prune", ROOT, FORK, None)
+    assert keys.in_job(keys.job("delete", ROOT).sort) == ("delete", ROOT, None, None)
+
+
+def test_a_job_of_an_attachment_stands_where_it_is_due() -> None:
+    soon, late = (keys.job("upload", of, due=ids.timestamp(ms)) for of, ms in ((FORK, 1), (ROOT, 2)))
+    assert soon.sort < late.sort
+    assert keys.in_job(soon.sort) == ("upload", FORK, None, ids.timestamp(1))
+    of = keys.jobs_range("upload", before=ids.timestamp(2))
+    assert [of.first <= one.sort <= of.last for one in (soon, late)] == [True, False]
 
 
 def test_every_range_has_its_bounds_in_order() -> None:

@@ -21,6 +21,8 @@ class Answering:
     def begin_answer(self) -> None:
         conversation_id, found = self._choose.target()
         given: Json = {"conversationId": conversation_id, **self._choose.some_of(agentId="ag-6")}
+        if self._choose.chance(0.3):
+            given["takeOver"] = self._choose.chance(0.4)
         if found and self._choose.chance(0.3):
             given["afterEntryId"] = self._choose.anchor(found) or self._choose.new_id()
         if found and self._choose.chance(0.15):

@@ -18,6 +18,8 @@ TOLD = (
     "conversationId",
     "updatedAt",
     "latestEpoch",
+    "userId",
+    "clientId",
 )
 """The members of an error's `details` that docs/api.md names."""
 TRANSCRIPT_LINES = 12

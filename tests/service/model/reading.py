@@ -115,7 +115,8 @@ class Reading:
         First the oracle learns in which order they are.
         """
         words = self._choose.random.sample([*QUERIES, *WORDS], self._choose.one_of(1, 1, 2))
-        query: dict[str, Json] = {"query": " ".join(words).strip() or "tea"}
+        marked = [self._marked(word) for word in words]
+        query: dict[str, Json] = {"query": " ".join(marked).strip() or "tea"}
         query |= self._choose.some_of(includeEntry=self._choose.chance(0.5))
         query |= self._choose.some_of(searchType=self._choose.one_of("auto", "fulltext", ["fulltext"]))
         if self._choose.chance(0.05):
@@ -130,6 +131,11 @@ class Reading:
                 return
         query.pop("userId", None)
         self._list(Request("searchConversations", self._choose.caller(), query))
+
+    def _marked(self, word: str) -> str:
+        """Return a word of a query, sometimes so that it must occur."""
+        how = self._choose.one_of("{}", "{}", "{}", "+{}", '"{}"')
+        return how.format(word) if word.split() == [word] else word
 
     # Everything
 

@@ -25,6 +25,7 @@ def test_the_oracle_shares_no_code_with_forklore() -> None:
 
     assert others == {
         "re",
+        "math",
         "collections.abc",
         "dataclasses",
         "decimal",

@@ -12,6 +12,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 
+from forklore_local.embedded.rows import item_in
 from forklore_service.domain import ids, keys
 from forklore_service.domain.ids import EntryId
 from forklore_service.storage.table import Table
@@ -203,10 +204,15 @@ def _halved(call: Call) -> tuple[dict[str, Any], dict[str, Any]]:
     parts = _asked_of(call)
     now, left = parts[: len(parts) // 2], parts[len(parts) // 2 :]
     if call.operation == "BatchWriteItem":
-        assert all("DeleteRequest" in request for request in left), "puts of bytes are not supported here"
-        return {**call.body, "RequestItems": {table: now}}, {table: left}
+        return {**call.body, "RequestItems": {table: now}}, {table: [_with_bytes(one) for one in left]}
     request = {**call.body, "RequestItems": {table: {**asked, "Keys": now}}}
     return request, {table: {**asked, "Keys": left}}
+
+
+def _with_bytes(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a request of a batch as it was before its bytes were base64."""
+    put = request.get("PutRequest")
+    return {"PutRequest": {"Item": item_in(json.dumps(put["Item"]))}} if put else request
 
 
 _INDEX_KEYS = {None: ("PK", "SK"), "byConversation": ("PK", "L1"), "allTrees": ("G1", "G1S")}

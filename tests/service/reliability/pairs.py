@@ -535,6 +535,18 @@ PAIRS: dict[str, Pair] = {
             "show": _look(FORK, of=hushed),
         }.items()
     },
+    **{
+        f"take over one's own answer, {name}": pair(OPERATIONS["begin an answer over one's own"], one)
+        for name, one in {
+            "take it over": answer(of=answering, in_=FORK, id=OTHER),
+            "write it": part("c"),
+            "stop it": stop(),
+            "finish it": finish(),
+        }.items()
+    },
+    "begin an answer, remove who writes another": pair(
+        answer(ANN, of=answering, in_=FORK, id=NEW), _REVOKE_ANSWERING
+    ),
     "take over an answer, finish it and begin another": pair(
         _TAKE_OVER_ANSWER, (finish(of=hushed), answer(ANN, of=hushed, in_=FORK, id=OTHER))
     ),

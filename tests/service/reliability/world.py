@@ -318,6 +318,11 @@ def answering_removed(endpoint: Endpoint) -> World:
     return build(endpoint, _family, _answering, lambda _store, process, _made: _remove(process, FORK))
 
 
+def answering_revoked(endpoint: Endpoint) -> World:
+    """Return the world of a tree in which a member was writing an answer, and was removed."""
+    return build(endpoint, _family, _answering, _revoked)
+
+
 def stopped(endpoint: Endpoint) -> World:
     """Return the world of a tree with an answer that was stopped."""
     return build(endpoint, _family, _answering, _stopped)
@@ -415,6 +420,11 @@ def _chat(_store: Store, process: Process, made: dict[str, str]) -> None:
 
 def _answering(store: Store, _process: Process, _made: dict[str, str]) -> None:
     _answer(store, BOB, FORK, ANSWER, in_seconds=NOT_YET_SILENT_SECONDS)
+
+
+def _revoked(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    removed = process.ask("removeMembership", ANN, conversationId=ROOT, userId=BOB.user_id)
+    assert removed.status == 200
 
 
 def _hushed(store: Store, _process: Process, _made: dict[str, str]) -> None:
@@ -910,7 +920,7 @@ def go_on(group_id: str, kind: JobKind, branch: str | None = None) -> Callable[[
 
 def run_erasures(process: Process) -> None:
     """Let a worker make one pass of each erasure."""
-    for job in list(process.table.read.jobs(JobKind.ERASURE, limit=2)):
+    for job in list(process.table.read.jobs(JobKind.ERASURE)):
         assert isinstance(job, Job)
         go_on(job.name.group_id, JobKind.ERASURE)(process)
 
@@ -1082,6 +1092,9 @@ OPERATIONS: dict[str, Operation] = {
     "begin an answer": answer(id=NEW),
     "begin an answer with If-Match": answer(PLANNER, agentId="planner", afterKey="3", if_match="<third>"),
     "begin an answer over a silent one": answer(of=hushed, in_=FORK, id=NEW),
+    "begin an answer over one's own": answer(of=answering, in_=FORK, id=NEW),
+    "begin an answer over any other": answer(ANN, of=answering, in_=FORK, id=NEW, takeOver=True),
+    "begin an answer over a removed member's": answer(ANN, of=answering_revoked, in_=FORK, id=NEW),
     "write a part": part("c"),
     "stop an answer": stop(),
     "drop an answer": drop(),

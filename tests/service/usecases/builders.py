@@ -235,8 +235,9 @@ def begin(
     after: EntryId | None = None,
     after_key: str | None = None,
     if_match: EntryId | None = None,
+    take_over: bool | None = None,
 ) -> Answer:
-    request = Beginning(of, answer_id, after, after_key, if_match=if_match)
+    request = Beginning(of, answer_id, after, after_key, if_match=if_match, take_over=take_over)
     return begin_answer(table, caller=by, request=request, idempotency_key=idempotency_key)
 
 

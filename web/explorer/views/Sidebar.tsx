@@ -204,7 +204,7 @@ function Failures({ app }: { app: App }) {
 		setProblem(undefined);
 		try {
 			const page = await app.client.api.searchConversations(
-				{ query: "failed", limit: FAILURES, includeEntry: false, afterCursor },
+				{ query: "+failed", limit: FAILURES, includeEntry: false, afterCursor },
 				{ signal: app.signal },
 			);
 			setHits((all) => [...all, ...page.data.filter(({ line }) => line.failed)]);

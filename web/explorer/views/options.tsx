@@ -143,14 +143,15 @@ const deedsFor = (app: App, query: string): Option[] =>
 			run: press,
 		}));
 
-/** Return a text in which the words of a query are marked. */
+/** Return a text in which the words of a query are marked, as a search finds them. */
 function marked(text: string, query: string): ReactNode {
-	const words = query.split(/\s+/).filter(Boolean);
+	const words = [...query.matchAll(/\+?"([^"]+)"|\+(\S+)|([^\s"+]+)/g)];
 	if (!words.length) return visible(text);
-	const pattern = new RegExp(
-		`(${words.map((one) => one.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})`,
-		"gi",
-	);
+	const said = words.map(([, quoted, demanded, free]) => {
+		const letters = (quoted ?? demanded ?? free!).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+		return free && /^\w/.test(free) ? `(?<![\\p{L}\\p{N}_])${letters}` : letters;
+	});
+	const pattern = new RegExp(`(${said.join("|")})`, "giu");
 	return visible(text)
 		.split(pattern)
 		.map((part, at) => (at % 2 ? <mark key={at}>{part}</mark> : part));

@@ -28,7 +28,8 @@ COMMANDS = (
     *("branch", "fork", "copy", "switch", "name", "title", "tag", "diff", "merge"),
     *("share", "transfer", "archive", "unarchive", "rm"),
     *("import", "export"),
-    *("serve", "mcp", "backup", "fsck", "explore", "erase-user", "retention", "help"),
+    *("sessions", "collect", "resume"),
+    *("serve", "mcp", "backup", "copy-table", "fsck", "explore", "erase-user", "retention", "help"),
 )
 """The commands, in the order of the help."""
 MODULES = {"import": "import_", "unarchive": "archive"}

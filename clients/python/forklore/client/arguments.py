@@ -246,14 +246,6 @@ class AdminDeleteName(AdminLookUpName, total=False):
     expect_revision: int | None
 
 
-class BeginAnswer(Keyed, total=False):
-    id: str | None
-    after_entry_id: str | None
-    after_key: str | None
-    agent_id: str | None
-    if_match: str | None
-
-
 class SearchConversations(SearchArguments, Paged, total=False):
     query: Required[str]
 
@@ -270,6 +262,15 @@ class CreateConversation(Described, Keyed, total=False):
     id: str | None
     user_id: str | None
     agent_id: str | None
+
+
+class BeginAnswer(Keyed, total=False):
+    id: str | None
+    after_entry_id: str | None
+    after_key: str | None
+    agent_id: str | None
+    take_over: bool | None
+    if_match: str | None
 
 
 class MergeConversation(MergeArguments, total=False):

@@ -30,6 +30,7 @@ FileGiven = str | os.PathLike[str] | tuple[str, bytes] | IO[bytes] | Attachment 
 """A path, a name with bytes, an open file, or what is uploaded already."""
 Progress = Callable[[int, int], object]
 """Called with how many bytes have gone so far, and how many there are."""
+METHOD = "PUT"
 PIECE_BYTES = 256 * 1024
 PAUSES_S = (0.5, 2.0, 5.0)
 """How long to wait before bytes that may not have arrived are sent again."""
@@ -146,10 +147,13 @@ def plain_name(name: str) -> str:
 def send(to: Sending, address: str, source: Source, progress: Progress | None, options: Options) -> str:
     """Send the bytes of a file once. Return why they may not have arrived; empty if they have.
 
-    Raises InputError if they are others than before.
+    Raises InputError if they are others than before, and UnexpectedAnswerError for another method
+    than PUT: the service may not choose what else is done at an address.
     """
     from forklore.client.transports.bytes_at import CutOffError, put
 
+    if to.method != METHOD:
+        raise UnexpectedAnswerError("the service names another method than PUT for the bytes")
     headers = {**to.headers, "Content-Length": str(source.size)}
     try:
         put(to.method, address, headers, _in_time(source.pieces(progress), options), options.sending_s)
@@ -186,8 +190,10 @@ class Target:
         try:
             for piece in _in_time(pieces_at(address, self._size, options.sending_s), options):
                 _go_on()
-                self._stream.write(piece)
                 self._size += len(piece)
+                if self._size > found.size:
+                    raise _other_bytes(found)
+                self._stream.write(piece)
                 self._sha256.update(piece)
                 if progress is not None:
                     progress(self._size, found.size)
@@ -198,7 +204,7 @@ class Target:
     def keep(self, found: Attachment) -> None:
         """End the writing. Raises UnexpectedAnswerError if the bytes are not those of the file."""
         if (self._size, self._sha256.hexdigest()) != (found.size, found.sha_256):
-            raise UnexpectedAnswerError(f"other bytes came than those of the attachment {found.id}")
+            raise _other_bytes(found)
         if self._path is not None:
             self._stream.close()
             try:
@@ -216,6 +222,10 @@ class Target:
             self._stream.close()
             with suppress(FileNotFoundError):
                 self._made.unlink()
+
+
+def _other_bytes(found: Attachment | AttachedFile) -> UnexpectedAnswerError:
+    return UnexpectedAnswerError(f"other bytes came than those of the attachment {found.id}")
 
 
 def _in_time(pieces: Iterator[bytes], options: Options) -> Iterator[bytes]:

@@ -213,9 +213,10 @@ class Methods:
         shows.
 
         For writers. A conversation has one such answer at a time. One into which nothing was
-        written for 30 seconds is ended for the new one. An append with its `answerId`
-        finishes it, in this conversation or in a fork. `if_match` as for appendEntry.
-        Everything of it is gone 24 hours after it was begun.
+        written for 30 seconds is ended for the new one, and so is one of the same user and
+        client: with `take_over` `true` any other one, too, with `false` none of these. An
+        append with its `answerId` finishes it, in this conversation or in a fork. `if_match`
+        as for appendEntry. Everything of it is gone 24 hours after it was begun.
         """
 
     @operation("POST", "/v1/conversations/{conversationId}/answers/{answerId}/parts", results.AppendedPart.of)
@@ -286,12 +287,13 @@ class Methods:
 
     @operation("POST", "/v1/conversations/search", results.SearchPage.of, only_reads=True)
     def search_conversations(self, **given: Unpack[arguments.SearchConversations]) -> results.SearchPage:
-        """Find the entries that have all words of a query, the newest conversations first.
+        """Find the entries that have words of a query, those that fit best first.
 
-        A grep over the history of every conversation that you may see, or of the one with
-        `conversation_id`, not a search engine: a word is found wherever its letters occur, in
-        an entry's text, events, `indexedContent` or `agentId`. A page may be short, even
-        empty: only an `after_cursor` of null ends the search.
+        It looks through the history of every conversation that you may see, or of the one
+        with `conversation_id`: texts, events, tools, file names, `indexedContent` and
+        `agentId`. `+word` and `"some words"` must occur, anywhere; a query of these alone
+        finds the newest first. A page may be short, even empty: only an `after_cursor` of
+        null ends the search.
         """
 
     @operation("GET", "/v1/conversations/{conversationId}/memberships", results.MembershipPage.of)
@@ -575,9 +577,7 @@ class Methods:
     def admin_search_conversations(
         self, **given: Unpack[arguments.AdminSearchConversations]
     ) -> results.SearchPage:
-        """Find the entries that have all words of a query, in everybody's history or in one
-        user's.
-        """
+        """Find the entries that have words of a query, in everybody's history or in one user's."""
 
     @operation("GET", "/v1/admin/conversations/{conversationId}/memberships", results.MembershipPage.of)
     def admin_list_memberships(

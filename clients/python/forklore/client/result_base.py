@@ -86,6 +86,28 @@ def many(one: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
     return made
 
 
+def an_id(given: Any) -> Any:
+    """Return an id: nothing else in a path, a command or an address.
+
+    Raises UnexpectedAnswerError for anything else.
+    """
+    return _checked(_ID, given, "id")
+
+
+def sha_256(given: Any) -> Any:
+    """Return a SHA-256 in hexadecimal digits. Raises UnexpectedAnswerError for anything else."""
+    return _checked(_SHA_256, given, "SHA-256")
+
+
+_ID, _SHA_256 = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"), re.compile(r"[0-9a-f]{64}")
+
+
+def _checked(pattern: re.Pattern[str], given: Any, what: str) -> Any:
+    if not isinstance(given, str) or not pattern.fullmatch(given):
+        raise UnexpectedAnswerError(f"the answer has {repr(given)[:60]} where a {what} is expected")
+    return given
+
+
 @cache
 def wire_name(name: str) -> str:
     """Return a member's name in JSON.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, ClassVar, Literal
 
-from forklore.client.result_base import Value, many, result
+from forklore.client.result_base import Value, an_id, many, result, sha_256
 
 
 @result
@@ -21,6 +21,8 @@ class Health(Value):
 class Answering(Value):
     """An answer that is not ended. `since`: when it was begun. A list of conversations reads no
     `state`."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"answer_id": an_id}
 
     answer_id: str
     after_entry_id: str | None
@@ -44,7 +46,15 @@ class Metrics(Value):
 class ConversationDetails(Value):
     """A conversation as its member sees it."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"answering": Answering.of, "metrics": Metrics.of}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "id": an_id,
+        "forked_at_conversation_id": an_id,
+        "forked_at_entry_id": an_id,
+        "started_by_conversation_id": an_id,
+        "started_by_entry_id": an_id,
+        "answering": Answering.of,
+        "metrics": Metrics.of,
+    }
 
     id: str
     title: str | None
@@ -102,7 +112,12 @@ def forked(given: Any) -> Forked:
 class Fork(Value):
     """A conversation of a fork tree. `lastEntryId`: the last history entry that it shows."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"answering": Answering.of}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "conversation_id": an_id,
+        "forked_at_conversation_id": an_id,
+        "forked_at_entry_id": an_id,
+        "answering": Answering.of,
+    }
 
     conversation_id: str
     title: str | None
@@ -132,6 +147,8 @@ class ForkPage(Value):
 class AttachedFile(Value):
     """A file that the content of an entry names. `url`: its bytes, until `urlExpiresAt`."""
 
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"id": an_id}
+
     id: str
     name: str
     content_type: str
@@ -144,7 +161,15 @@ class AttachedFile(Value):
 class Entry(Value):
     """What was appended. `parentId`: the history entry that is shown just before it."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"attachments": many(AttachedFile.of)}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "id": an_id,
+        "conversation_id": an_id,
+        "attachments": many(AttachedFile.of),
+        "merged_from_conversation_id": an_id,
+        "merged_up_to_entry_id": an_id,
+        "copied_from_conversation_id": an_id,
+        "copied_from_entry_id": an_id,
+    }
 
     id: str
     conversation_id: str
@@ -187,7 +212,13 @@ class AppendedEntry(Entry):
     """The entry that was appended."""
 
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "id": an_id,
+        "conversation_id": an_id,
         "attachments": many(AttachedFile.of),
+        "merged_from_conversation_id": an_id,
+        "merged_up_to_entry_id": an_id,
+        "copied_from_conversation_id": an_id,
+        "copied_from_entry_id": an_id,
         "context": Synced.of,
     }
 
@@ -238,7 +269,13 @@ class ListedEntry(Entry):
     then."""
 
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "id": an_id,
+        "conversation_id": an_id,
         "attachments": many(AttachedFile.of),
+        "merged_from_conversation_id": an_id,
+        "merged_up_to_entry_id": an_id,
+        "copied_from_conversation_id": an_id,
+        "copied_from_entry_id": an_id,
         "line": Line.of,
     }
 
@@ -275,7 +312,7 @@ class Base(Value):
 class ComparedBranch(Value):
     """What a conversation shows of the history after the base, oldest first."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Entry.of)}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"conversation_id": an_id, "data": many(Entry.of)}
 
     conversation_id: str
     data: tuple[Entry, ...]
@@ -299,6 +336,11 @@ class Comparison(Value):
 class Ancestor(Value):
     """A conversation that is shown in part, up to `inheritedUpToEntryId`."""
 
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "conversation_id": an_id,
+        "inherited_up_to_entry_id": an_id,
+    }
+
     conversation_id: str
     title: str | None = None
     removed: bool | None = None
@@ -320,6 +362,13 @@ class AnswerStatus(Value):
 
     A
     `finished` one has become the entry `entryId` of `entryConversationId`."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "id": an_id,
+        "conversation_id": an_id,
+        "entry_conversation_id": an_id,
+        "entry_id": an_id,
+    }
 
     id: str
     conversation_id: str
@@ -353,16 +402,27 @@ class Part(Value):
 class AnswerLog(AnswerStatus):
     """An answer with its pieces after a position."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"parts": many(Part.of)}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "id": an_id,
+        "conversation_id": an_id,
+        "entry_conversation_id": an_id,
+        "entry_id": an_id,
+        "parts": many(Part.of),
+    }
 
     parts: tuple[Part, ...]
 
 
 @result
 class Hit(Value):
-    """An entry that has all words of the query. `highlights`: its text around the words."""
+    """An entry that fits the query. `highlights`: its text around the words. `score`: how well."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"line": Line.of, "entry": Entry.of}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "conversation_id": an_id,
+        "entry_id": an_id,
+        "line": Line.of,
+        "entry": Entry.of,
+    }
 
     conversation_id: str
     conversation_title: str | None
@@ -371,22 +431,26 @@ class Hit(Value):
     agent_id: str | None = None
     line: Line
     highlights: list[str]
+    score: float | Decimal
     entry: Entry | None = None
 
 
 @result
 class SearchPage(Value):
-    """Hits: the newest tree first, and in each tree the newest entry first."""
+    """Hits, the best first. `complete`: whether all that you may see was ranked together."""
 
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Hit.of)}
 
     data: tuple[Hit, ...]
     after_cursor: str | None
+    complete: bool
 
 
 @result
 class Membership(Value):
     """What a user may do in a fork tree."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"conversation_id": an_id}
 
     conversation_id: str
     user_id: str
@@ -408,6 +472,8 @@ class MembershipPage(Value):
 class ChangedMembership(Membership):
     """What a member may do from now on."""
 
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"conversation_id": an_id}
+
     children: int
 
 
@@ -421,6 +487,8 @@ class RemovedMembership(Value):
 @result
 class Transfer(Value):
     """An ownership that is offered."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"id": an_id, "conversation_id": an_id}
 
     id: str
     conversation_id: str
@@ -447,6 +515,11 @@ class Name(Value):
     `deleted`: you cannot see the
     conversation any more. It is deleted, or you are no member."""
 
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "conversation_id": an_id,
+        "previous_conversation_id": an_id,
+    }
+
     name: str
     conversation_id: str
     revision: int
@@ -471,6 +544,8 @@ class NamePage(Value):
 class Attachment(Value):
     """A file beside the log. `url`: its bytes, until `urlExpiresAt`, if they are there.
     `pending`: nobody has seen its bytes yet. `removed`: an admin has removed them."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"id": an_id, "sha_256": sha_256}
 
     id: str
     name: str
@@ -497,7 +572,11 @@ class Sending(Value):
 class UploadedAttachment(Attachment):
     """An attachment. `upload`: how to send its bytes, if they are not there."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"upload": Sending.of}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "id": an_id,
+        "sha_256": sha_256,
+        "upload": Sending.of,
+    }
 
     upload: Sending | None = None
 
@@ -506,7 +585,15 @@ class UploadedAttachment(Attachment):
 class AdminConversation(ConversationDetails):
     """A conversation as an auditor sees it. `clientId`: the client that its context is bound to."""
 
-    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"answering": Answering.of, "metrics": Metrics.of}
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "id": an_id,
+        "forked_at_conversation_id": an_id,
+        "forked_at_entry_id": an_id,
+        "started_by_conversation_id": an_id,
+        "started_by_entry_id": an_id,
+        "answering": Answering.of,
+        "metrics": Metrics.of,
+    }
 
     client_id: str | None = None
 
@@ -524,6 +611,11 @@ class AdminConversationPage(Value):
 @result
 class AdminName(Name):
     """A name as an auditor sees it, with whose it is. `deleted`: the conversation is deleted."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "conversation_id": an_id,
+        "previous_conversation_id": an_id,
+    }
 
     user_id: str
     client_id: str | None = None
@@ -543,6 +635,8 @@ class AdminNamePage(Value):
 class AdminAttachment(Attachment):
     """An attachment as an auditor sees it. `userId`: who has uploaded it, unless erased."""
 
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"id": an_id, "sha_256": sha_256}
+
     user_id: str | None = None
 
 
@@ -559,6 +653,8 @@ class AdminAttachmentPage(Value):
 @result
 class Erasure(Value):
     """The erasure of a user: what stands for the user now, and how many things were changed."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"id": an_id}
 
     id: str
     state: Literal["running", "done"]

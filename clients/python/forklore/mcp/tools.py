@@ -18,6 +18,10 @@ from forklore.client.synchronous.conversation import Conversation
 from forklore.mcp import shown
 
 ROWS, ROWS_MAX = 20, 50
+ADDRESS = re.compile(
+    rf"{shown.CONVERSATIONS}(?P<conversation>[^/?#]+)(/entries/(?P<entry>[^/?#]+))?(\?[^#]*)?"
+)
+"""Of a conversation, or of an entry, as a resource."""
 UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 Call = Context[Any, Any]
@@ -30,15 +34,39 @@ def _no_id(name: str) -> str:
     return name
 
 
+def _conversation_in(text: str) -> str:
+    """Return the id in an address that an answer has shown. Any other text stays.
+
+    >>> _conversation_in("forklore://conversations/4487c9fa?before=01b3"), _conversation_in("trip")
+    ('4487c9fa', 'trip')
+    """
+    found = ADDRESS.fullmatch(text)
+    return found["conversation"] if found else text
+
+
+def _entry_in(text: str) -> str:
+    """Return the id in the address of an entry. Any other text stays.
+
+    >>> _entry_in("forklore://conversations/4487c9fa/entries/01a2"), _entry_in("01a2")
+    ('01a2', '01a2')
+    """
+    found = ADDRESS.fullmatch(text)
+    return (found and found["entry"]) or text
+
+
 Reference = Annotated[
-    str, Field(min_length=1, max_length=255, description="The conversation's id, or your name for it.")
+    str,
+    Field(min_length=1, max_length=255, description="The conversation's id, or your name for it."),
+    AfterValidator(_conversation_in),
 ]
 Name = Annotated[
     str,
     Field(min_length=1, max_length=255, description="A name, by which you find it again."),
     AfterValidator(_no_id),
 ]
-EntryId = Annotated[str, Field(min_length=1, max_length=100, description="The id of an entry.")]
+EntryId = Annotated[
+    str, Field(min_length=1, max_length=150, description="The id of an entry."), AfterValidator(_entry_in)
+]
 Limit = Annotated[int, Field(ge=1, le=ROWS_MAX, description="How many at the most.")]
 Page = Annotated[str | None, Field(max_length=10_000, description="What the last page named to go on.")]
 CallId = Annotated[
@@ -65,18 +93,29 @@ class Tools:
     def search_conversations(
         self,
         call: Call,
-        query: Annotated[str, Field(min_length=1, max_length=500, description="All words must be found.")],
+        query: Annotated[
+            str,
+            Field(
+                min_length=1,
+                max_length=500,
+                description='Words to rank by, or a question. +word and "some words" must be found.',
+            ),
+        ],
         conversation_id: Reference | None = None,
         limit: Limit = ROWS,
         page: Page = None,
     ) -> shown.Search:
-        """Find entries by words, in all your conversations or in one."""
+        """Find entries by words, the best first, in all your conversations or in one.
+
+        Of one conversation only what it shows is searched, not what its siblings say.
+        """
         client = self._client_of(call)
         within = None if conversation_id is None else _open(client, conversation_id).id
         answer = client.api.search_conversations(
             query=query, conversation_id=within, limit=limit, after_cursor=page, search_type="fulltext"
         )
-        return shown.Search(found=[shown.found(hit) for hit in answer.data], more=answer.after_cursor)
+        found = [shown.found(hit) for hit in answer.data]
+        return shown.Search(found=found, more=answer.after_cursor, complete=answer.complete)
 
     def list_conversations(
         self,
@@ -106,6 +145,43 @@ class Tools:
         return shown.Conversations(
             conversations=[shown.listed(one) for one in mine.data], more=mine.after_cursor
         )
+
+    def list_sessions(
+        self,
+        call: Call,
+        program: Annotated[
+            str | None,
+            Field(pattern="^[a-z-]{2,30}$", description="Only of this program, such as codex."),
+        ] = None,
+        project: Annotated[
+            str | None,
+            Field(min_length=1, max_length=200, description="Only of a project's folder of this name."),
+        ] = None,
+        limit: Limit = ROWS,
+        page: Page = None,
+    ) -> shown.Conversations:
+        """List sessions of agent programs, such as Claude Code and Codex, that were collected."""
+        tag = f"program:{program}" if program else "program"
+        found = self._client_of(call).api.list_conversations(tag=tag, limit=limit, after_cursor=page)
+        rows = (one for one in found.data if project in (None, one.tags.get("project")))
+        return shown.Conversations(conversations=[shown.listed(one) for one in rows], more=found.after_cursor)
+
+    def resume_command(
+        self,
+        call: Call,
+        conversation_id: Reference,
+        program: Annotated[
+            str | None,
+            Field(pattern="^[a-z-]{2,30}$", description="The program to go on in; else its own."),
+        ] = None,
+    ) -> shown.Command:
+        """Tell the command by which the user goes on with a conversation in an agent's program.
+
+        Show it to the user. It runs on the machine where forklore's command line is set up.
+        """
+        opened = _open(self._client_of(call), conversation_id)
+        opened.details()
+        return shown.Command(command=f"forklore resume {opened.id}" + (f" --in {program}" if program else ""))
 
     def read_conversation(
         self,
@@ -238,7 +314,9 @@ class Tools:
         self,
         call: Call,
         conversation_id: Annotated[
-            str, Field(pattern=f"^{UUID.pattern}$", description="Its id, not a name.")
+            str,
+            Field(pattern=f"^({shown.CONVERSATIONS})?{UUID.pattern}$", description="Its id, not a name."),
+            AfterValidator(_conversation_in),
         ],
         whole_tree: Annotated[bool, Field(description="Delete all branches, not only this one.")] = False,
     ) -> shown.Done:

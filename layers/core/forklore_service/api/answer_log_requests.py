@@ -13,6 +13,7 @@ class BeginAnswer(Request):
     after_entry_id: fields.NamedId | None = None
     after_key: fields.EntryKey | None = None
     agent_id: fields.AgentId | None = None
+    take_over: fields.Truth | None = None
 
     @model_validator(mode="after")
     def _follows_one(self) -> "BeginAnswer":

@@ -16,7 +16,7 @@ from forklore_service.domain import content, ids
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.alternatives import ALTERNATIVES_MAX
 from forklore_service.domain.answer_logs import AnswerState, Standing
-from forklore_service.domain.attachments import FileState
+from forklore_service.domain.attachments import SHA256_PATTERN, FileState
 from forklore_service.domain.content import LINE_CHARACTERS, WORD_CHARACTERS, Held
 from forklore_service.domain.jsontext import JsonText
 from forklore_service.domain.model import Channel, ForkPosition
@@ -45,6 +45,7 @@ Maybe = Annotated[_T | None, LEFT_OUT]
 """A member that an answer leaves out where there is nothing to show. It is never null."""
 Time = Annotated[str, Field(pattern=TIME_PATTERN)]
 Id = Annotated[str, Field(pattern=UUID_PATTERN)]
+Sha256 = Annotated[str, Field(pattern=SHA256_PATTERN)]
 Cursor = Annotated[str | None, Field(description="The position to go on from; null where the list ends.")]
 Array = Annotated[JsonText, list[Any]]
 Object = Annotated[JsonText, dict[str, Any]]
@@ -369,7 +370,7 @@ class Ancestors(TypedDict):
 
 
 class Hit(TypedDict):
-    """An entry that has all words of the query. `highlights`: its text around the words."""
+    """An entry that fits the query. `highlights`: its text around the words. `score`: how well."""
 
     conversationId: Id
     conversationTitle: str | None
@@ -378,14 +379,16 @@ class Hit(TypedDict):
     agentId: Maybe[str]
     line: Line
     highlights: list[str]
+    score: float
     entry: Maybe[Entry]
 
 
 class SearchPage(TypedDict):
-    """Hits: the newest tree first, and in each tree the newest entry first."""
+    """Hits, the best first. `complete`: whether all that you may see was ranked together."""
 
     data: list[Hit]
     afterCursor: Cursor
+    complete: bool
 
 
 class Membership(TypedDict):
@@ -486,7 +489,7 @@ class Attachment(TypedDict):
     name: str
     contentType: str
     size: int
-    sha256: str
+    sha256: Sha256
     state: FileState
     createdAt: Time
     url: Maybe[str]
@@ -651,6 +654,7 @@ def hit(hit: "search.Hit", *, with_entry: bool) -> Hit:
         "agentId": hit.entry.agent_id,
         "line": _line(hit.line),
         "highlights": hit.highlights,
+        "score": hit.score,
         "entry": entry(hit.entry) if with_entry else None,
     }
 

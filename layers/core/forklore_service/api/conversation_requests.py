@@ -39,7 +39,7 @@ class ListConversations(Watched):
 
 
 class SearchConversations(Request):
-    """What to search for: all words of the `query` must occur in an entry."""
+    """What to search for: words to rank by; `+word` and `"some words"` must occur in an entry."""
 
     query: fields.SearchQuery
     conversation_id: fields.NamedId | None = None

@@ -8,11 +8,13 @@ import base64
 import hashlib
 import json
 import re
+from typing import Any
 
 from forklore_service.domain.ids import FIRST, EntryId, is_entry_id, is_uuid
 from forklore_service.domain.jsontext import check_value
 from forklore_service.domain.keys import ListKey, is_user_file, list_key
 from forklore_service.domain.listing import ListPlace, Walk
+from forklore_service.domain.matching import SCORE_DECIMALS, Query, Weights
 from forklore_service.domain.names import NameOwner, NameRef, is_name
 from forklore_service.domain.users import is_user_id
 from forklore_service.errors import ValidationError
@@ -20,6 +22,8 @@ from forklore_service.usecases.reading import search
 from forklore_service.usecases.shared.cursors import InvalidCursor
 
 _DIGEST_BYTES = 6
+SCORES, COUNT_MAX = 10**SCORE_DECIMALS, 1 << 53
+"""Cursors hold whole numbers: a score as so many parts, and none beyond."""
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 _ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _CREATED_AT = re.compile(_TIME, re.ASCII)
@@ -118,21 +122,53 @@ def to_place(resource: str, cursor: str | None) -> ListPlace | str | InvalidCurs
     )
 
 
-def of_search(resource: str, place: search.SearchPlace | None) -> str | None:
+def of_search(resource: str, cursor: search.SearchCursor | None) -> str | None:
     """Return the cursor of a place in a search; None for the end."""
-    if place is None:
-        return None
-    return _encode(resource, "/".join([place.tree.sort, *([place.entry_id] if place.entry_id else [])]))
-
-
-def to_search(resource: str, cursor: str | None) -> search.SearchPlace | InvalidCursor | None:
-    """Return the place that a cursor of `resource` names; None without a cursor."""
     if cursor is None:
         return None
-    tree, _, entry_id = (_decode(resource, cursor) or "").partition("/")
+    told: list[Any] = [_told_place(cursor.place)]
+    if (ranking := cursor.ranking) is not None:
+        entries, with_word, characters, having = ranking.weights
+        told += [ranking.before, _told_place(ranking.end), [entries, with_word, characters, *having]]
+        scores = (ranking.best, ranking.score)
+        told += [*(round(score * SCORES) for score in scores), _told_place(ranking.last)]
+    return _encode(resource, json.dumps(told, separators=(",", ":")))
+
+
+def to_search(resource: str, cursor: str | None, query: Query) -> search.SearchCursor | InvalidCursor | None:
+    """Return where a cursor of `resource` goes on with a query; None without a cursor."""
+    if cursor is None:
+        return None
+    try:
+        place, *ranked = check_value(_decode(resource, cursor) or "").value
+        if not ranked:
+            return search.SearchCursor(_place_in(place))
+        before, end, (entries, with_word, characters, *having), best, score, last = ranked
+        counts = (entries, with_word, characters, *having, best, abs(score))
+        is_counted = all(type(one) is int and 0 <= one < COUNT_MAX for one in counts)
+        last_place, weights = _place_in(last), Weights(entries, with_word, characters, tuple(having))
+        if last_place is None or not is_counted or not _is_position(before) or not weights.fit(query):
+            return InvalidCursor()
+    except (TypeError, ValueError, ValidationError):  # another number of them, or no JSON
+        return InvalidCursor()
+    ranking = search.Ranking(
+        EntryId(before), _place_in(end), weights, best / SCORES, score / SCORES, last_place
+    )
+    return search.SearchCursor(_place_in(place), ranking)
+
+
+def _told_place(place: search.SearchPlace | None) -> str | None:
+    return place and "/".join([place.tree.sort, *([place.entry_id] if place.entry_id else [])])
+
+
+def _place_in(told: str | None) -> search.SearchPlace | None:
+    """Return a place of a search. Raises ValueError for anything else."""
+    if told is None:
+        return None
+    tree, _, entry_id = told.partition("/")
     match = _LIST_KEY.fullmatch(tree)
     if match is None or (entry_id and not _is_position(entry_id)):
-        return InvalidCursor()
+        raise ValueError("no place")
     return search.SearchPlace(ListKey(match[1], match[2]), EntryId(entry_id) if entry_id else None)
 
 

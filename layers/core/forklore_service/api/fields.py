@@ -12,7 +12,7 @@ from forklore_service.domain import attachments, ids
 from forklore_service.domain.attachments import check_name
 from forklore_service.domain.epochs import EPOCH_MAX, NAMED_EPOCH_MAX
 from forklore_service.domain.jsontext import JsonText
-from forklore_service.domain.matching import words_of
+from forklore_service.domain.matching import Query, query_of
 from forklore_service.domain.model import Channel
 from forklore_service.domain.names import is_name
 from forklore_service.domain.users import is_user_id
@@ -227,7 +227,7 @@ IndexedContent = Annotated[
 
 
 def _query(value: str) -> str:
-    if not words_of(value):
+    if query_of(value) == Query():
         raise ValueError("must hold a word")
     return value
 

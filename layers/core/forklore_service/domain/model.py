@@ -259,7 +259,7 @@ class StartedBy(NamedTuple):
 class Description(NamedTuple):
     """What callers say of a conversation, when they make it and later.
 
-    An item, a line of an export and an answer have each field under its own name in camelCase.
+    An item and an answer have each field under its own name in camelCase.
     Items and lines leave out a field that has its default.
     """
 

@@ -1,4 +1,4 @@
-"""How the fields of values are spelled in items, in lines of exports and on the wire."""
+"""How the fields of values are spelled in items and on the wire."""
 
 from typing import NamedTuple
 

@@ -66,7 +66,6 @@ class Group(NamedTuple):
     nonce: the mark of the request that made the tree. deleted_at: when the tree got its tombstone.
     never_live: whether the tree got its tombstone before it was live. If so, its id is free again.
     cascaded: whether it got its tombstone only because what had started it was deleted.
-    is_import: whether an import makes the tree, in many transactions.
     """
 
     group_id: str
@@ -89,7 +88,6 @@ class Group(NamedTuple):
     deleted_at: str | None = None
     never_live: bool = False
     cascaded: bool = False
-    is_import: bool = False
 
     @property
     def is_live(self) -> bool:

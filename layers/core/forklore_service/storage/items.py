@@ -128,7 +128,6 @@ _GROUP = Codec(
     elsewhere=["group_id"],
     always=["state", "members", "version", "conversations", "children"],
     promoted="current",
-    is_import="importing",
     child_key=Codec(Key, partition="parent", sort="childKey"),
     member_change=Packed("memberChange", _MEMBER_CHANGE.attributes, _MEMBER_CHANGE.value),
 )
@@ -152,12 +151,12 @@ def member_change_map(change: MemberChange) -> dict[str, Any]:
 
 
 def as_imported(item: Item) -> Item:
-    """Return an item that says that an import has put it. So it is no news, and makes no event."""
+    """Return an item that says that it was copied. So it is no news, and makes no event."""
     return item | {"imported": {"BOOL": True}}
 
 
 def is_imported(item: Item) -> bool:
-    """Tell whether an import has put the item."""
+    """Tell whether the item was copied from another table."""
     return "imported" in item
 
 
@@ -444,11 +443,12 @@ def job_item(
     conversation_id: str | None = None,
     *,
     created_at: str,
+    due: str | None = None,
     nonce: str | None = None,
     leased_until: str = FREE,
 ) -> Item:
     """Return a JOB. created_at: when the work began. leased_until: FREE if nobody holds it."""
-    name = JobName(kind, group_id, conversation_id)
+    name = JobName(kind, group_id, conversation_id, due)
     return _item(keys.job(*name), _JOB.attributes(Job(name, created_at, leased_until, nonce=nonce)))
 
 
@@ -469,11 +469,6 @@ def context(item: Item) -> ClientContext:
 
 
 _NAME = Codec(Name, elsewhere=["ref"], conversation_id="conversation", previous_id="previous")
-
-
-def name_item(name: Name) -> Item:
-    client = {"clientId": name.ref.owner.client_id}
-    return _item(keys.name(name.ref), _NAME.attributes(name) | client)
 
 
 def name(item: Item) -> Name:
@@ -503,11 +498,6 @@ def pointer(item: Item, *, now_s: int) -> Pointer | None:
         return None
     is_retired = a.get("retired", False)
     return Pointer(None if is_retired else a["group"], is_resting=is_retired and "ttl" not in a)
-
-
-def tree_of_pointer(item: Item) -> str | None:
-    """Return the tree that a pointer names, also that of a removed branch."""
-    return item["group"]["S"] if "group" in item else None
 
 
 def chunks(item: Item) -> int:
@@ -605,18 +595,26 @@ def entry_layout(item: Item) -> EntryLayout:
     )
 
 
-_FILE = Codec(File, elsewhere=["attachment_id", "named_by"], always=["named"], content_type="type")
+_SAID_OF_FILE = ("content_type", "size", "sha256", "name")
+_FILE = Codec(
+    File, elsewhere=["attachment_id", "named_by"], always=["named", *_SAID_OF_FILE], content_type="type"
+)
+_GOING_FILE = Codec(File, elsewhere=["attachment_id", "named_by"], always=["named"], content_type="type")
+FORGOTTEN_OF_FILE = ("owner", "type", "size", "sha256", "name", "pending")
+"""The attributes that FILE loses when it is going."""
 
 
 def file_item(file: File) -> Item:
-    return _item(keys.file(file.attachment_id), _FILE.attributes(file))
+    codec = _GOING_FILE if file.is_going else _FILE
+    return _item(keys.file(file.attachment_id), codec.attributes(file))
 
 
 def file(item: Item) -> File:
     of = key(item)
     last = text_in(item, "namedBy")
     named_by = None if last is None else keys.in_reference(Key(of.partition, last))
-    return _FILE.value(plain(item), attachment_id=keys.in_file(of), named_by=named_by)
+    codec = _GOING_FILE if "going" in item else _FILE
+    return codec.value(plain(item), attachment_id=keys.in_file(of), named_by=named_by)
 
 
 def reference_item(reference: Reference) -> Item:

@@ -14,6 +14,7 @@ from forklore_service.domain import ids, keys
 from forklore_service.domain.clock_offset import OFFSET_MAX_MS
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key, ListKey, SortRange
+from forklore_service.domain.meaning import Nearness
 from forklore_service.domain.model import Attached, Conversation, Entry, StoredEntry
 from forklore_service.domain.names import REVISION_BITS
 from forklore_service.domain.paging import RangeAnswer, RangeRead
@@ -78,6 +79,7 @@ class Table:
     cache: what this process knows about conversations.
     random: returns the given number of random bits.
     objects: the bytes of attachments; None: this deployment keeps none.
+    nearness: what a search by meaning asks; None: there is no such search.
     """
 
     def __init__(
@@ -89,9 +91,11 @@ class Table:
         random: Callable[[int], int] = secrets.randbits,
         threads: ThreadPoolExecutor | None = None,
         objects: Objects | None = None,
+        nearness: Nearness | None = None,
     ) -> None:
         self.connection = connection
         self.objects = objects
+        self.nearness = nearness
         self.cache = cache or ConversationCache()
         self._deadline = deadline
         self._random = random
@@ -112,6 +116,7 @@ class Table:
             random=self._random,
             threads=self._threads,
             objects=self.objects,
+            nearness=self.nearness,
         )
 
     @property
@@ -408,20 +413,15 @@ class Table:
                 return
             page = None if page is None else 2 * page
 
-    def newest_trees(
-        self, ranges: Sequence[SortRange], *, page: int, oldest_first: bool = False
-    ) -> Iterator[ListKey]:
+    def newest_trees(self, ranges: Sequence[SortRange], *, page: int) -> Iterator[ListKey]:
         """Yield the trees in these ranges of the index of all trees, the newest of all first.
 
         This is the only eventually consistent read, because the index is global. It may miss a new
         tree, or yield a tree that is gone. page: how many items to read of each range per request.
         """
-        firsts = self.side_by_side(lambda of: self._trees(of, page, oldest_first, None), ranges)
-        shards = [
-            self._trees_of(of, page, oldest_first, first)
-            for of, first in zip(ranges, list(firsts), strict=True)
-        ]
-        return heapq.merge(*shards, reverse=not oldest_first)
+        firsts = self.side_by_side(lambda of: self._trees(of, page, False, None), ranges)
+        shards = [self._trees_of(of, page, first) for of, first in zip(ranges, list(firsts), strict=True)]
+        return heapq.merge(*shards, reverse=True)
 
     def oldest_trees(self, of: SortRange, *, limit: int) -> list[ListKey]:
         """Return the first trees of a range of the index of all trees, the oldest first.
@@ -437,16 +437,14 @@ class Table:
             if start is None or len(found) == limit:
                 return found
 
-    def _trees_of(
-        self, of: SortRange, page: int, oldest_first: bool, answer: dict[str, Any]
-    ) -> Iterator[ListKey]:
+    def _trees_of(self, of: SortRange, page: int, answer: dict[str, Any]) -> Iterator[ListKey]:
         while True:
             for item in answer["Items"]:
                 yield keys.list_key(item[schema.TREE_SORT_KEY]["S"])
             start = answer.get("LastEvaluatedKey")
             if start is None:
                 return
-            answer = self._trees(of, page, oldest_first, start)
+            answer = self._trees(of, page, False, start)
 
     def _trees(self, of: SortRange, page: int, oldest_first: bool, start: Item | None) -> dict[str, Any]:
         return self._query(
@@ -648,11 +646,14 @@ class Table:
 
         is_consistent: as of `items_at`.
         """
+        body = self.body_of(group_id, stored, is_consistent=is_consistent)
+        return None if body is None else bodies.decode(body)
+
+    def body_of(self, group_id: str, stored: StoredEntry, *, is_consistent: bool = False) -> bytes | None:
+        """Return the content of an entry as it is stored; None if a part of it cannot be read."""
         wanted = [keys.blob(group_id, stored.entry_id, at) for at in range(stored.chunks)]
         blobs = self.items_at(wanted, is_consistent=is_consistent)
-        if len(blobs) < len(wanted):
-            return None
-        return bodies.decode(_whole_body(group_id, stored, blobs))
+        return None if len(blobs) < len(wanted) else _whole_body(group_id, stored, blobs)
 
     def _query(self, **parameters: Any) -> dict[str, Any]:
         name = self.connection.table_name

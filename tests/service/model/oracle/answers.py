@@ -27,8 +27,8 @@ class Answers(Entries, Conversations):
             require(after in ids_to_name(r, opened.view()), *NOT_FOUND)
         opened.require_last(r)
         standing = self._standing(opened)
-        is_free = standing is None or bool(chosen)  # it is silent
-        require(is_free, *CONFLICT, reason="answer_in_progress")
+        if standing and not self._is_left(standing, r) and not chosen:  # not even silent
+            standing.refuse_other()
         used = {log.id for log in self.logs if log.begun_in.tree is opened.tree}
         require(given.get("id") not in used, *CONFLICT, reason="id_in_use")
         if standing:
@@ -75,6 +75,12 @@ class Answers(Entries, Conversations):
         if not log.is_over:
             log.parts.append(END)
         return 204, None
+
+    def _is_left(self, log: Log, r: Request) -> bool:
+        """Tell whether an answer is ended at once for the one that a request begins."""
+        own = {"userId": r.caller.user, "clientId": r.caller.client}
+        is_own = all(log.said.get(name) == held for name, held in own.items())
+        return log.is_orphan or bool(r.given.get("takeOver", is_own))
 
     def _log(self, r: Request, *, minimum: str = "reader") -> Log:
         opened = self._opened(r, minimum=minimum)

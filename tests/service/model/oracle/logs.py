@@ -36,6 +36,16 @@ class Log:
             return "finished" if self.became else "dropped"
         return "stopped" if self.parts[-1] == STOP else "open"
 
+    @property
+    def is_orphan(self) -> bool:
+        """Tell whether its user may not write there any more."""
+        return self.begun_in.tree.levels.get(self.said["userId"]) in (None, "reader")
+
+    def refuse_other(self) -> None:
+        """Refuse what would end it before its time."""
+        told = {name: self.said[name] for name in ("userId", "clientId") if name in self.said}
+        require(False, *CONFLICT, reason="answer_in_progress", **told)
+
     def refuse(self, position: int | None = None) -> None:
         """Refuse what does not follow the last part."""
         told: Json = {"reason": "stale"} if position is not None else {}
@@ -69,9 +79,9 @@ class Logs(Making):
         [log] = found
         if log.is_over:
             log.refuse()
-        is_free = log.state == "stopped" or bool(chosen)  # it is silent
-        is_open = log.said["userId"] != r.caller.user and not is_free
-        require(not is_open, *CONFLICT, reason="answer_in_progress")
+        is_free = log.state == "stopped" or log.is_orphan or bool(chosen)  # it is silent
+        if log.said["userId"] != r.caller.user and not is_free:
+            log.refuse_other()
         require(not log.begun_in.is_removed, *NOT_FOUND)
         return log
 

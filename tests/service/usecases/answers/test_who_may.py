@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from random import Random
 
 import pytest
 
 from forklore_service.api.answers import fork as fork_answer
-from forklore_service.domain import answer_logs, keys
+from forklore_service.domain import answer_logs, ids, keys
 from forklore_service.domain.answer_logs import (
     KEPT_SECONDS,
     PART_BYTES_MAX,
@@ -31,6 +32,7 @@ from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.reading.conversation_lists import ListRequest, list_conversations
 from forklore_service.usecases.reading.fork_lists import list_forks
 from forklore_service.usecases.shared.requests import Fork
+from tests.service.usecases.answers.conftest import NOW_S
 from tests.service.usecases.builders import (
     AFTER,
     ANN,
@@ -63,10 +65,12 @@ from tests.service.usecases.builders import (
     stop,
     write,
 )
-from tests.service.usecases.members import READER, remove, share, update
+from tests.service.usecases.members import READER, WRITER, remove, share, update
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Standing, Store
 from tools.harness.wire import Request, Wire
+
+PLANNER, PLANNER_OF_BOB = Caller("ann", "planner"), Caller("bob", "planner")
 
 
 def test_an_answer_is_begun_written_read_and_finished(store: Store, table: Table, asked: EntryId) -> None:
@@ -114,15 +118,84 @@ def test_the_same_part_again_is_the_same_and_another_is_stale(
     assert conflict(lambda: write(table, 1, "[]")) == {"reason": "answer_stopped", "position": 3}
 
 
+def in_progress(by: Caller = ANN, state: str = "open") -> dict[str, object]:
+    """Return what the conflict with an answer says."""
+    client = {"clientId": by.client_id} if by.client_id else {}
+    told = {"reason": "answer_in_progress", "answerId": A, "state": state, "userId": by.user_id}
+    return {**told, **client, "since": ids.timestamp(NOW_S * 1000)}
+
+
 def test_a_conversation_has_one_answer_at_a_time(table: Table, asked: EntryId) -> None:
     begin(table)
 
-    expected = {"reason": "answer_in_progress", "answerId": A, "state": "open"}
-    assert conflict(lambda: begin(table, B, by=BOB)) == expected
-    assert conflict(lambda: begin(table)) == expected
+    assert conflict(lambda: begin(table, B, by=BOB)) == in_progress()
+    assert conflict(lambda: begin(table, take_over=False)) == in_progress()
+    assert conflict(lambda: begin(table)) == {"reason": "id_in_use"}
     drop(table)
     assert conflict(lambda: begin(table)) == {"reason": "id_in_use"}
     assert begin(table, B, by=BOB).state == "open"
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+@pytest.mark.parametrize("by", [BOB, PLANNER, PLANNER_OF_BOB], ids=str)
+def test_an_answer_of_the_same_user_and_client_is_taken_over_at_once_and_no_other_one(
+    store: Store, table: Table, asked: EntryId, by: Caller, is_stopped: bool
+) -> None:
+    begin(table, by=by)
+    write(table, 0, by=by)
+    if is_stopped:
+        stop(table)
+    state = "stopped" if is_stopped else "open"
+    for other in {ANN, BOB, PLANNER, PLANNER_OF_BOB} - {by}:
+        assert conflict(partial(begin, table, B, by=other)) == in_progress(by, state)
+
+    assert begin(table, B, by=by).state == "open"
+
+    assert log(store)[-1] == "end"
+    assert standing(table) == (B, "open")
+    assert conflict(lambda: write(table, 1, by=by)) == {"reason": "answer_over", "nextAnswerId": B}
+
+
+def test_any_answer_is_taken_over_if_that_is_asked_for(store: Store, table: Table, asked: EntryId) -> None:
+    begin(table, by=PLANNER)
+    share(table, "rea", READER)
+    with pytest.raises(ForbiddenError):
+        begin(table, B, by=Caller("rea"), take_over=True)
+
+    begin(table, B, by=BOB, take_over=True)
+
+    assert (log(store), standing(table)) == (["begin", "end"], (B, "open"))
+    third = conversation(72)
+    begin(table, third, take_over=True)
+    drop(table, third)
+    begin(table, conversation(73), take_over=True)  # there is none to take over
+
+
+TAKES: dict[str, Callable[[Table], object]] = {
+    "is no member": lambda table: remove(table, "bob"),
+    "may only read": lambda table: update(table, "bob", READER),
+}
+
+
+@pytest.mark.parametrize("take", TAKES.values(), ids=TAKES)
+def test_an_answer_whose_writer_may_write_no_more_is_in_nobodys_way(
+    store: Store, table: Table, asked: EntryId, take: Callable[[Table], object]
+) -> None:
+    begin(table, by=BOB)
+    write(table, 0, by=BOB)
+    take(table)
+
+    begin(table, B, take_over=False)
+
+    assert (log(store), standing(table)) == (["begin", "data", "end"], (B, "open"))
+    drop(table, B)
+    share_again = update if take is TAKES["may only read"] else share
+    share_again(table, "bob", WRITER)
+    third = conversation(72)
+    begin(table, third, by=BOB)
+    take(table)
+    finish(table, answer_id=third)
+    assert read(table) == ["Why?", "Because."]
 
 
 def test_a_silent_answer_is_sealed_by_the_next_one(
@@ -187,8 +260,7 @@ def test_another_writer_finishes_only_what_is_silent_or_stopped(
     table: Table, clock: Standing, asked: EntryId
 ) -> None:
     begin(table, by=BOB)
-    expected = {"reason": "answer_in_progress", "answerId": A, "state": "open"}
-    assert conflict(lambda: finish(table)) == expected
+    assert conflict(lambda: finish(table)) == in_progress(BOB)
     assert read(table) == ["Why?"]
     clock.now_s += SILENT_SECONDS
     finish(table)

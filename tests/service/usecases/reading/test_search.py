@@ -26,10 +26,12 @@ from forklore_service.usecases.reading.search import (
     READ_BYTES_MAX,
     UNIT_BYTES,
     Hit,
+    HitPage,
+    SearchCursor,
     SearchPlace,
     SearchRequest,
 )
-from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
+from forklore_service.usecases.shared.cursors import InvalidCursor
 from forklore_service.usecases.shared.drafts import Draft
 from tests.service.usecases.builders import (
     ANN,
@@ -57,15 +59,15 @@ from tools.harness.wire import Wire
 AUDITOR = Caller("aude", bypasses_membership=True)
 
 
-def one_page(table: Table, query: str, *, by: Caller = ANN, **what: Any) -> PageOf[Hit, SearchPlace]:
+def one_page(table: Table, query: str, *, by: Caller = ANN, **what: Any) -> HitPage:
     return search.search(
-        table, caller=by, request=SearchRequest(matching.words_of(query), **{"limit": 200, **what})
+        table, caller=by, request=SearchRequest(matching.query_of(query), **{"limit": 200, **what})
     )
 
 
-def pages(table: Table, query: str, *, by: Caller = ANN, **what: Any) -> Iterator[PageOf[Hit, SearchPlace]]:
+def pages(table: Table, query: str, *, by: Caller = ANN, **what: Any) -> Iterator[HitPage]:
     """Yield the pages of a whole search."""
-    after: SearchPlace | None = None
+    after: SearchCursor | None = None
     while True:
         page = one_page(table, query, by=by, after=after, **what)
         yield page
@@ -90,15 +92,15 @@ def texts(hits: Iterable[Hit]) -> list[str]:
 # What is found
 
 
-def test_an_entry_is_found_by_any_part_of_its_words_in_any_case(table: Table) -> None:
+def test_an_entry_is_found_by_its_words_and_what_they_begin_with_in_any_case(table: Table) -> None:
     [entry] = append(table, ROOT, "Two nights in Lisbon")
 
-    for query in ("two nights", "LISBON", "isbo", "nights two", "Two"):
+    for query in ("two nights", "LISBON", "lisb", "+isbo", "nights two", "three nights", '"Two  NIGHTS"'):
         [hit] = walk(table, query)
         assert hit.entry == entry._replace(user_id="ann"), query
         assert hit.conversation.conversation_id == ROOT
         assert hit.highlights == ["Two nights in Lisbon"]
-    for query in ("three", "two days", "twonights"):
+    for query in ("three", "isbon", "twonights", "+two +days", '"nights two"', "Two +days"):
         assert walk(table, query) == [], query
 
 
@@ -144,7 +146,9 @@ def test_nothing_follows_the_last_entry_of_one_conversation(table: Table) -> Non
     say(table, ROOT, "hello 1", "hello 2")
     place = SearchPlace(ListKey(show(table, ROOT).conversation.created_at, ROOT))
 
-    assert one_page(table, "hello", after=place, conversation_id=ROOT) == PageOf([], None)
+    for query in ("hello", "+hello"):
+        page = one_page(table, query, after=SearchCursor(place), conversation_id=ROOT)
+        assert page == HitPage([], None, is_complete=False)
 
 
 def test_words_may_stand_in_several_parts_of_the_content(table: Table) -> None:
@@ -181,7 +185,7 @@ def test_data_in_events_is_no_hit(table: Table) -> None:
 def test_an_entry_is_found_by_its_agent(table: Table) -> None:
     [entry] = append(table, ROOT, said("two nights", agent_id="Travel-Planner"), "three nights")[:1]
 
-    [hit] = walk(table, "planner nights")
+    [hit] = walk(table, "+planner +nights")
     assert (hit.entry.entry_id, hit.highlights) == (entry.entry_id, ["two nights"])
 
 
@@ -254,21 +258,35 @@ def test_nothing_of_a_tree_that_one_may_not_read_shows_not_even_a_position(
     store.remove_member(ROOT, "bob")
 
     for page in pages(table, "hello", by=BOB, limit=1):
-        assert page.resume is None or page.resume.tree.conversation_id == OTHER
+        assert trees_in(page.resume) <= {OTHER}
         assert all(hit.conversation.conversation_id == OTHER for hit in page.rows)
+    for page in pages(table, "+hello", by=BOB, limit=1):
+        assert trees_in(page.resume) <= {OTHER}
     assert len(walk(table, "hello", by=BOB, limit=1)) == 1
+    assert len(walk(table, "+hello", by=BOB, limit=1)) == 1
 
 
+def trees_in(cursor: SearchCursor | None) -> set[str]:
+    """Return the trees that a cursor names."""
+    if cursor is None:
+        return set()
+    ranking = cursor.ranking
+    places = [cursor.place, *([ranking.end, ranking.last] if ranking else [])]
+    return {place.tree.conversation_id for place in places if place is not None}
+
+
+@pytest.mark.parametrize("query", ["hello", "+hello"])
 def test_the_last_page_is_refused_to_a_member_who_was_removed_between_two_pages(
-    store: Store, table: Table
+    store: Store, table: Table, query: str
 ) -> None:
     say(table, ROOT, "hello 1", "hello 2")
     store.add_member(ROOT, "bob")
-    first = one_page(table, "hello", by=BOB, limit=1)
+    first = one_page(table, query, by=BOB, limit=1)
     store.remove_member(ROOT, "bob")
 
     assert texts(first.rows) == ["hello 2"]
-    assert one_page(table, "hello", by=BOB, after=first.resume) == PageOf([], None)
+    assert one_page(table, query, by=BOB, after=first.resume).rows == []
+    assert one_page(table, query, by=BOB, after=first.resume).resume is None
 
 
 def test_nothing_is_found_in_a_tree_with_a_tombstone(store: Store, table: Table) -> None:
@@ -297,6 +315,161 @@ def test_children_are_searched_too(store: Store, table: Table) -> None:
     child = plant_tree(store, 8, ["hello"], is_child=True)
 
     assert [hit.conversation.conversation_id for hit in walk(table, "hello")] == [child, root]
+
+
+# What comes first
+
+
+def test_what_fits_best_comes_first_and_of_equal_ones_the_newest(table: Table) -> None:
+    """A rare word counts more than a frequent one, and a short text more than a long one."""
+    say(table, ROOT, "the garden", "a walk in the garden, " + "long and far " * 20, "the lake", "the lake")
+    say(table, OTHER, "the lake")
+
+    hits = walk(table, "the garden lake")
+    shown = [(of == OTHER, text[:10]) for (of, _), text in zip(found(hits), texts(hits), strict=True)]
+    assert shown == [
+        (False, "the garden"),
+        (True, "the lake"),
+        (False, "the lake"),
+        (False, "the lake"),
+        (False, "a walk in "),
+    ]
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert hits[1].score == hits[2].score > hits[4].score > 0
+
+
+def test_what_is_demanded_only_filters(table: Table) -> None:
+    one, two, three, _ = say(table, ROOT, "lisbon hotel", "lisbon", "hotel of lisbon, hotel", "hotel")
+
+    hits = walk(table, "+lisbon hotel")
+    assert [hit.entry.entry_id for hit in hits] == [three, one, two]
+    assert hits[2].score == 0
+    assert [hit.score for hit in walk(table, "+lisbon")] == [0, 0, 0]
+
+
+def test_only_what_is_looked_through_is_counted(table: Table) -> None:
+    """Entries of a sibling change no score."""
+    anchor, _ = say(table, ROOT, "tea and milk", "tea")
+    fork(table, ROOT, FORK, anchor)
+    say(table, FORK, "milk")
+    before = [hit.score for hit in walk(table, "tea milk", conversation_id=FORK)]
+    say(table, ROOT, "tea", "milk milk", "tea")
+
+    assert [hit.score for hit in walk(table, "tea milk", conversation_id=FORK)] == before
+
+
+def test_a_page_is_complete_if_all_was_ranked_together(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(1, 5):
+        plant_tree(store, number, [f"tea {number}", "tea"])
+    table = store.process()
+
+    assert [page.is_complete for page in pages(table, "tea", limit=3)] == [True, True, True]
+    assert one_page(table, "+tea").is_complete
+    assert not one_page(table, "+tea", limit=7).is_complete
+    monkeypatch.setattr(search, "READ_BYTES_MAX", 2 * UNIT_BYTES)
+    monkeypatch.setattr(search, "QUERY_BYTES_MAX", UNIT_BYTES)
+    some = list(pages(table, "tea", limit=3))
+    assert [(len(page.rows), page.is_complete) for page in some] == [
+        (3, False),
+        (1, False),
+        (3, False),
+        (1, False),
+        *[(0, False)] * (len(some) - 4),
+    ]
+
+
+def test_the_pages_of_a_ranking_fit_together_whatever_is_said_between_them(table: Table) -> None:
+    say(table, ROOT, *[f"tea {'x' * number}" for number in range(4)])
+    say(table, OTHER, *[f"tea {'y' * number}" for number in range(4)])
+    whole = [(hit.entry.entry_id, hit.score) for hit in walk(table, "tea")]
+    shown: list[Hit] = []
+    for page in pages(table, "tea", limit=3):
+        shown += page.rows
+        say(table, ROOT, "tea", "milk")
+        say(table, OTHER, "tea")
+        fork(table, ROOT, conversation(900 + len(shown)))
+        say(table, conversation(900 + len(shown)), "tea tea tea")
+
+    assert [(hit.entry.entry_id, hit.score) for hit in shown] == whole
+
+
+def test_what_ends_a_ranking_may_be_gone_when_it_is_read_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant_tree(store, 1, ["tea", "tea", "tea", "tea"])
+    table = store.process()
+    monkeypatch.setattr(search, "CONTENT_BYTES_MAX", 800)  # two entries
+    first = one_page(table, "tea", limit=1)
+    assert first.resume is not None
+    assert first.resume.ranking is not None
+    end = first.resume.ranking.end
+    assert end is not None
+    assert end.entry_id is not None
+    store.delete(keys.entry(conversation(1), end.entry_id))
+
+    rest = [*first.rows]
+    after: SearchCursor | None = first.resume
+    while after is not None:
+        page = one_page(table, "tea", limit=1, after=after)
+        rest, after = [*rest, *page.rows], page.resume
+    ids_ = [hit.entry.entry_id for hit in rest]
+    assert len(set(ids_)) == len(ids_) == 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_ranking_is_what_brute_force_makes_of_the_same_texts(
+    store: Store, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Each window of the bound is ranked by itself, whatever the limit of a page."""
+    random_ = random.Random(seed)
+    vocabulary = ["tea", "teas", "milk", "cup", "in", "inn", "ok", "été", "東京都"]
+    said_texts = {
+        number: [" ".join(random_.choices(vocabulary, k=random_.randint(1, 9))) for _ in range(9)]
+        for number in range(1, 8)
+    }
+    for number, said_of in said_texts.items():
+        plant_tree(store, number, said_of)
+    table = store.process()
+    if seed % 2:
+        monkeypatch.setattr(search, "READ_BYTES_MAX", 3 * UNIT_BYTES)
+        monkeypatch.setattr(search, "QUERY_BYTES_MAX", UNIT_BYTES)
+    windows = [[7, 6], [5, 4], [3, 2], [1]] if seed % 2 else [[7, 6, 5, 4, 3, 2, 1]]
+    for _ in range(6):
+        words = random_.sample([*vocabulary, "te", "東京"], random_.randint(1, 3))
+        expected = []
+        for window in windows:
+            read_texts = [text for number in window for text in said_texts[number][::-1]]
+            expected += brute_force(words, read_texts)
+        limit = random_.choice([1, 2, 7, 200])
+        hits = walk(table, " ".join(words), limit=limit)
+        assert [(text, hit.score) for text, hit in zip(texts(hits), hits, strict=True)] == expected
+
+
+def brute_force(words: Sequence[str], read_texts: Sequence[str]) -> list[tuple[str, float]]:
+    """Return the texts that have one of the words with their scores, ranked by BM25."""
+    terms = {"東京", "京都"} if "東京都" in words else set()
+    terms |= set(words) - {"東京都"}
+
+    def count(term: str, text: str) -> int:
+        said_words = text.split()
+        return (
+            text.count(term)
+            if term[0] == "東" or term[0] == "京"
+            else sum(word.startswith(term) for word in said_words)
+        )
+
+    having = {term: sum(count(term, text) > 0 for text in read_texts) for term in terms}
+    fitting = [text for text in read_texts if any(count(term, text) for term in terms)]
+    mean = sum(map(len, fitting)) / max(1, len(fitting))
+    scores = []
+    for text in fitting:
+        total = 0.0
+        for term in terms:
+            times, n = count(term, text), having[term]
+            weight = math.log(1 + (len(read_texts) - n + 0.5) / (n + 0.5))
+            total += weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * len(text) / mean))
+        scores.append((text, round(total, 4)))
+    return sorted(scores, key=lambda one: -one[1])
 
 
 # Removed branches
@@ -357,7 +530,7 @@ def test_an_entry_is_found_however_many_removed_branches_are_below_it(store: Sto
     wanted = remove_chain(table, length)
     wire = Wire.of(table)
 
-    assert found(walk(table, "hello")) == [(conversation(99 + length), one) for one in wanted[::-1]]
+    assert found(walk(table, "+hello")) == [(conversation(99 + length), one) for one in wanted[::-1]]
     assert wire.operations.count("Query") < length + 10
     assert read(table, ROOT, all_forks=True) == ["zero", *(f"hello {number}" for number in range(length))]
     assert wire.operations.count("Query") < 2 * (length + 10)
@@ -369,7 +542,7 @@ def test_a_page_ends_before_an_entry_that_would_take_more_reads(
     wanted = remove_chain(table, 12)
     monkeypatch.setattr(search, "READ_BYTES_MAX", 8 * UNIT_BYTES)
     monkeypatch.setattr(search, "QUERY_BYTES_MAX", UNIT_BYTES)
-    whole = list(pages(table, "hello"))
+    whole = list(pages(table, "+hello"))
 
     assert [hit.entry.entry_id for page in whole for hit in page.rows] == wanted[::-1]
     assert 1 < len(whole) < len(wanted)
@@ -383,7 +556,8 @@ def test_one_entry_that_takes_too_many_reads_is_found_and_ends_its_page(
     monkeypatch.setattr(search, "READ_BYTES_MAX", UNIT_BYTES)
     monkeypatch.setattr(search, "QUERY_BYTES_MAX", UNIT_BYTES)
 
-    assert [hit.entry.entry_id for page in pages(table, "hello") for hit in page.rows] == wanted[::-1]
+    assert [hit.entry.entry_id for page in pages(table, "+hello") for hit in page.rows] == wanted[::-1]
+    assert sorted(hit.entry.entry_id for page in pages(table, "hello") for hit in page.rows) == wanted
 
 
 def test_what_is_below_a_removed_branch_counts_although_the_first_forks_of_it_end(
@@ -482,12 +656,15 @@ def test_small_trees_take_as_many_requests_as_the_bound_says(
         assert page.rows == []
         requests += 1
     assert requests == math.ceil(100 * UNIT_BYTES / (READ_BYTES_MAX // 100))
-    assert len(walk(table, "in .0")) == 100
+    assert len(walk(table, "+in +.0")) == 100
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
-def test_large_trees_and_bodies_are_read_within_the_bound_and_to_the_end(store: Store, seed: int) -> None:
+@pytest.mark.parametrize("query", ["lisbon", "+lisbon"])
+def test_large_trees_and_bodies_are_read_within_the_bound_and_to_the_end(
+    store: Store, seed: int, query: str
+) -> None:
     """Whatever stops a request, the next one goes on there. Nothing is found twice or missed."""
     random_ = random.Random(seed)
     wanted = []
@@ -503,14 +680,14 @@ def test_large_trees_and_bodies_are_read_within_the_bound_and_to_the_end(store: 
     looked = Looked(table)
     for limit in (7, 200):
         hits: list[Hit] = []
-        for page in pages(table, "lisbon", with_entries=False, limit=limit):
+        for page in pages(table, query, with_entries=False, limit=limit):
             assert looked.bytes < READ_BYTES_MAX + max(QUERY_BYTES_MAX, 8 * CHUNK_BYTES)
             looked.clear()
             hits += page.rows
 
         assert sorted(hit.highlights[0].split()[-1] for hit in hits) == sorted(wanted)
         places = [(hit.conversation.created_at, hit.entry.entry_id) for hit in hits]
-        assert places == sorted(places, reverse=True)
+        assert query == "lisbon" or places == sorted(places, reverse=True)
 
 
 def test_a_request_unpacks_only_so_much(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -562,7 +739,8 @@ def test_a_search_answers_in_time_whatever_a_tree_holds(
     page = one_page(store.process().within(BUDGET_MAX_S), "nowhere")
 
     assert page.resume is not None
-    assert page.resume.entry_id is not None
+    assert page.resume.place is not None
+    assert page.resume.place.entry_id is not None
     assert 1 <= len(read) <= 10
 
 
@@ -577,8 +755,10 @@ def test_an_entry_that_has_not_the_words_is_not_read_as_json(
         return json.loads(text)
 
     monkeypatch.setattr(jsontext, "read_value", read_value)
-    assert len(walk(table, "hello 2")) == 1
-    assert len(read) == 1
+    assert len(walk(table, "+hello +2")) == 1
+    assert len(read) == 2  # to look, and to show
+    assert len(walk(table, "oth")) == 1
+    assert len(read) == 4
 
 
 def test_trees_are_read_side_by_side(store: Store) -> None:

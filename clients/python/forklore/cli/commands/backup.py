@@ -9,6 +9,7 @@ from forklore.cli.commands.fsck import OF_THE_API
 from forklore.cli.exits import DONE, NO, CommandError
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+from forklore.extras import from_extra
 
 
 def register(app: typer.Typer) -> None:
@@ -24,12 +25,13 @@ def register(app: typer.Typer) -> None:
 
         To restore it, stop what has the folder open, and move the copy in its place.
         """
-        from forklore_local.porting.failures import PortingError
-        from forklore_local.porting.opening import back_up
+        with from_extra("local"):
+            from forklore_local.in_process.folder import DataError
+            from forklore_local.in_process.upkeep import back_up
 
         try:
             lost = back_up(folder, to)
-        except PortingError as error:
+        except DataError as error:
             raise CommandError(str(error)) from error
         if shell.out.is_json:
             shell.out.result({"type": "folder", "folder": str(to)} | ({"lost": lost} if lost else {}))

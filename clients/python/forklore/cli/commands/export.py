@@ -1,4 +1,4 @@
-"""`forklore export`: fork trees in JSON Lines, from the service or from its table."""
+"""`forklore export`: fork trees in JSON Lines."""
 
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -10,15 +10,12 @@ import typer
 
 from forklore.cli.exits import DONE, CommandError
 from forklore.cli.one_output import written
-from forklore.cli.parameters import PANEL, Bucket, Endpoint, Region, TableOrFolder
 from forklore.cli.progress import progress
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
-from forklore.cli.table_moves import TableAt, export_table
 
 if TYPE_CHECKING:
     from forklore.exporting.kept_files import Keeping
-    from forklore_local.porting.scope import Choice
 
 PARALLEL, PARALLEL_MAX = 8, 64
 
@@ -54,48 +51,14 @@ def register(app: typer.Typer) -> None:
         parallel: Annotated[
             int, typer.Option("--parallel", min=1, max=PARALLEL_MAX, metavar="N", help="Requests at a time.")
         ] = PARALLEL,
-        everything: Annotated[
-            bool, typer.Option("--everything", help="All trees of the table.", rich_help_panel=PANEL)
-        ] = False,
-        owner: Annotated[
-            str | None,
-            typer.Option("--owner", metavar="USER", help="The user's own trees.", rich_help_panel=PANEL),
-        ] = None,
-        tree: Annotated[
-            str | None,
-            typer.Option("--tree", metavar="ID", help="The tree of a conversation.", rich_help_panel=PANEL),
-        ] = None,
-        skip_damaged: Annotated[
-            bool,
-            typer.Option(
-                "--skip-damaged", help="Leave out trees that cannot be read.", rich_help_panel=PANEL
-            ),
-        ] = False,
-        table: TableOrFolder = None,
-        endpoint: Endpoint = None,
-        region: Region = None,
-        bucket: Bucket = None,
     ) -> int:
         """Write the whole fork trees of conversations as JSON Lines.
 
         `forklore import` reads them. With --format it writes what one branch shows as another
-        system has it. Members, names and children are not exported, unless an operator exports from
-        the table itself, with --everything, --owner or --tree.
+        system has it. Members, names and children are not exported.
         """
-        at = TableAt(table, endpoint, region, bucket)
-        at.check()
-        wanted = {"everything": everything, "owner": owner, "tree": tree}
-        chosen = [name for name, value in wanted.items() if value not in (None, False)]
-        if chosen or table is not None:
-            if conversations or branch or given is not None or len(chosen) != 1 or output is None:
-                raise CommandError(
-                    "of a table, export one of --everything, --owner USER and --tree ID, to --output FILE"
-                )
-            return export_table(shell, at, _choice(owner, tree), output, skip_damaged=skip_damaged)
-        if skip_damaged:
-            raise CommandError("--skip-damaged goes with --everything or --owner")
         if not conversations:
-            raise CommandError("name a conversation, or for a table --everything, --owner or --tree")
+            raise CommandError("name a conversation; forklore copy-table copies a whole table")
         if given is not None:
             return _elsewhere(shell, conversations, given, output)
         from forklore.exporting.fork_trees import exported_view
@@ -127,6 +90,7 @@ def _keeping(shell: Shell, output: str | None) -> "Keeping":
 def _elsewhere(shell: Shell, conversations: list[str], given: str, output: str | None) -> int:
     """Write what one branch shows in the format of another system. Return the exit code."""
     from forklore.exporting.branches import PAGE_ENTRIES
+    from forklore.exporting.bytes_within import Files
     from forklore.exporting.elsewhere import WRITERS, turns_of
 
     if given not in WRITERS:
@@ -134,21 +98,16 @@ def _elsewhere(shell: Shell, conversations: list[str], given: str, output: str |
     if len(conversations) != 1:
         raise CommandError("--format goes with one conversation")
     branch = shell.conversation(conversations[0])
-    details, line_out = branch.details(), shell.out.json_line
+    details, line_out, files = branch.details(), shell.out.json_line, Files(shell.client.read)
+    turns = turns_of(branch.entries(channel="history", page_entries=PAGE_ENTRIES))
     with nullcontext(line_out) if output is None else written(output, line_out) as write:
-        for line in WRITERS[given](
-            details, turns_of(branch.entries(channel="history", page_entries=PAGE_ENTRIES))
-        ):
+        for line in WRITERS[given](details, turns, files):
             write(line)
+    if files.left_out:
+        shell.say(
+            f"files that are left out: {files.left_out}; {given} has no place for them, or they are gone"
+        )
     return DONE
-
-
-def _choice(owner: str | None, tree: str | None) -> "Choice":
-    from forklore_local.porting.scope import Choice, Scope
-
-    if owner is not None:
-        return Choice(Scope.OWNER, owner)
-    return Choice(Scope.EVERYTHING) if tree is None else Choice(Scope.TREE, tree.lower())
 
 
 def _trees(shell: Shell, ids: list[str], keeping: "Keeping", threads: int) -> Iterator[str]:

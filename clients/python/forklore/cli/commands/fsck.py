@@ -1,5 +1,6 @@
 """`forklore fsck`: does all that is stored agree."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -7,8 +8,8 @@ import typer
 from forklore.cli.exits import CommandError
 from forklore.cli.parameters import Bucket, Endpoint, Region, TableOrFolder
 from forklore.cli.registering import SHARED, command
+from forklore.cli.settings import InProcess
 from forklore.cli.shell import Shell
-from forklore.cli.table_moves import TableAt, folder_of
 
 OF_THE_API = tuple(one.name for one in SHARED if one.panel == "Service")
 NOT_OF_A_FOLDER = tuple(name for name in OF_THE_API if name != "data")
@@ -43,9 +44,11 @@ def register(app: typer.Typer) -> None:
         if shell.out.is_json and report not in (None, "-"):
             raise CommandError("--json and --report FILE exclude each other")
         to = "-" if shell.out.is_json else report
-        TableAt(table, endpoint, region, bucket).check()
         if table is None:
-            return check_folder(folder_of(shell), report=to, is_quiet=quiet)
+            for name, value in (("endpoint", endpoint), ("region", region), ("bucket", bucket)):
+                if value is not None:
+                    raise CommandError(f"--{name} goes with --table")
+            return check_folder(_folder_of(shell), report=to, is_quiet=quiet)
         return check_table(
             table,
             endpoint=endpoint,
@@ -55,3 +58,11 @@ def register(app: typer.Typer) -> None:
             segments=segments,
             is_quiet=quiet,
         )
+
+
+def _folder_of(shell: Shell) -> Path:
+    """Return the folder of `--data`. Raises CommandError if there is none."""
+    target = shell.target
+    if not isinstance(target, InProcess) or target.data is None:
+        raise CommandError("name the table: --table NAME, or --data DIR")
+    return Path(target.data)

@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
         comes first. Exit code 1: nothing is found.
         """
         found = shell.client.search(
-            " ".join(words),
+            " ".join(f"+{part}" for word in words for part in word.split()),
             include_entry=shell.out.is_json or None,
             conversation_id=None if conversation is None else shell.conversation(conversation).resolve(),
         )

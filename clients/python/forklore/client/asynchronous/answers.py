@@ -4,13 +4,20 @@ import time
 import uuid
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from forklore.client import results
 from forklore.client.arguments import TurnArguments
 from forklore.client.beside import AsyncBeside
-from forklore.client.errors import ApiError, ConflictError, InputError
+from forklore.client.errors import (
+    ApiError,
+    ConflictError,
+    InputError,
+    NoAnswerError,
+    UnexpectedAnswerError,
+)
 from forklore.client.files import FileGiven
 from forklore.client.memory import Base
 from forklore.client.messages import Said
@@ -26,6 +33,8 @@ SENDING_S = 5.0
 """How long the sending of one part may take before it is begun anew."""
 FULL, OVER = "answer_full", "answer_over"
 """The service's reasons to take no more parts. A full answer can be finished all the same."""
+UNKNOWN = (NoAnswerError, UnexpectedAnswerError)
+"""After these the service may have done what it was asked for."""
 PASSING = frozenset({401, 429})
 """The statuses after which the service may take the same call."""
 
@@ -47,20 +56,28 @@ class AsyncAnswer:
     """An answer that others can read while it is written: `async with chat.answer() as answer`.
 
     It becomes a turn of the conversation at the end of the block, or by `finish`; if nothing was
-    written, it is dropped. An error that leaves the block stops it, as a `finish` or `drop` does
-    that has failed: what was written can be read for a day, and there is no entry.
+    written, it is dropped. An error that leaves the block drops it, too, also if that is of a
+    `finish`: what was written can be read for a day, there is no entry, and the next answer may
+    begin at once.
 
     chat: the conversation. after: the id of the entry that it follows; None: the last one.
+    take_over: as of `beginAnswer`.
     """
 
     def __init__(
-        self, api: AsyncOperations, chat: "AsyncConversation", *, after: str | None, agent_id: str | None
+        self,
+        api: AsyncOperations,
+        chat: "AsyncConversation",
+        *,
+        after: str | None,
+        agent_id: str | None,
+        take_over: bool | None,
     ) -> None:
         self._api, self._sending = api, api.within(SENDING_S)
-        self._chat, self._after, self._agent_id = chat, after, agent_id
+        self._chat, self._after, self._agent_id, self._take_over = chat, after, agent_id, take_over
         self._fork_id = str(uuid.uuid4())
         self._begun: results.AnswerStatus | None = None
-        self._is_closed = self._is_ended = False
+        self._is_closed = self._is_ended = self._is_left = False
         self._pieces = Pieces()
         self._beside = AsyncBeside(self._send)
         self._part: list[Piece] | None = None
@@ -72,9 +89,19 @@ class AsyncAnswer:
 
     async def __aenter__(self) -> Self:
         """Begin it. Raises ConflictError with `answer_in_progress` if another one is written."""
-        self._begun = await self._api.begin_answer(
-            await self._chat.resolve(), after_entry_id=self._after, agent_id=self._agent_id
-        )
+        of, answer_id = await self._chat.resolve(), str(uuid.uuid4())
+        try:
+            self._begun = await self._api.begin_answer(
+                of,
+                id=answer_id,
+                after_entry_id=self._after,
+                agent_id=self._agent_id,
+                take_over=self._take_over,
+            )
+        except BaseException as error:
+            if not isinstance(error, ApiError) or isinstance(error, UNKNOWN):
+                await self._beside.to_the_end(partial(self._free, of, answer_id))
+            raise
         self._sent_at = time.monotonic()
         await self._beside.begin()
         return self
@@ -110,7 +137,6 @@ class AsyncAnswer:
     def write(self, said: Said) -> Awaitable[None]:
         """Add a text, or parts as of `say`. This does not wait for the service, which may be away.
 
-        In asynchronous code it may be awaited, which lets other tasks run.
         Raises the error with which the service takes no more: ConflictError with `answer_stopped`
         if somebody has stopped the answer, with `answer_over` if it was ended elsewhere.
         """
@@ -126,7 +152,8 @@ class AsyncAnswer:
     ) -> results.AppendedEntry:
         """End the answer, and append it as a turn in the same step; return the entry.
 
-        If another answer has replaced it, because it was silent, the turn is appended all the same.
+        If another answer has replaced it, or an error has left the block, the turn is appended all
+        the same.
         said: what the entry says, if that is not what was written. fork: append to a new fork,
         which shows the conversation up to the entry that the answer follows. more: other arguments
         of `turn`.
@@ -146,7 +173,9 @@ class AsyncAnswer:
         try:
             self.entry = await into.turn("ai", text, **more)
         except ConflictError as error:
-            if error.reason != OVER or "nextAnswerId" not in error.details:
+            is_replaced = "nextAnswerId" in error.details
+            is_dropped = self._is_left and "entryId" not in error.details
+            if error.reason != OVER or not (is_replaced or is_dropped):
                 raise
             more["answer_id"] = None
             self.entry = await into.turn("ai", text, **more)
@@ -166,15 +195,20 @@ class AsyncAnswer:
         await self._beside.end()
 
     async def _leave(self) -> None:
-        """Send the rest of an answer that is not ended, and stop it, if the service is there."""
+        """Send the rest of an answer that is not ended, and drop it, if the service is there."""
         await self._close()
         if self._is_ended:
             return
         while self._has_unsent and await self._send_part():
             pass
         if self._refusal is not None or not self._has_unsent:
-            with suppress(Exception):
-                await self._sending.stop_answer(self._status.conversation_id, self._status.id)
+            self._is_left = True
+            await self._free(self._status.conversation_id, self._status.id)
+
+    async def _free(self, conversation_id: str, answer_id: str) -> None:
+        """Drop an answer, if the service is there, so that another one may begin."""
+        with suppress(Exception):
+            await self._sending.delete_answer(conversation_id, answer_id)
 
     @property
     def _has_unsent(self) -> bool:

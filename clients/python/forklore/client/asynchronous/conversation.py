@@ -40,6 +40,7 @@ from forklore.client.memory import Base
 from forklore.client.messages import HISTORY, Role, Said, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.operations import AsyncOperations
+from forklore.client.questions import HITS, asked
 from forklore.client.result_base import wire_name
 from forklore.client.retrying import NOT_FOUND
 
@@ -249,13 +250,21 @@ class AsyncConversation:
             self.context.written(context, appended.context)
         return appended
 
-    def answer(self, *, after: results.Entry | str | None = None, agent_id: str | None = None) -> AsyncAnswer:
+    def answer(
+        self,
+        *,
+        after: results.Entry | str | None = None,
+        agent_id: str | None = None,
+        take_over: bool | None = None,
+    ) -> AsyncAnswer:
         """Return an answer that is written piece by piece: `async with chat.answer() as answer`.
 
         after: the entry that it follows; without it the last one of the history. agent_id: who
-        answers.
+        answers. take_over: which other one it ends, beside a silent one. None: one of the same user
+        and client; True: any, such as that of another client that is gone; False: none.
         """
-        return AsyncAnswer(self._api, self, after=None if after is None else id_of(after), agent_id=agent_id)
+        after_id = None if after is None else id_of(after)
+        return AsyncAnswer(self._api, self, after=after_id, agent_id=agent_id, take_over=take_over)
 
     async def append(
         self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Unpack[AppendArguments]
@@ -636,6 +645,17 @@ class AsyncConversation:
         A title of None is taken away.
         """
         return await self._api.update_conversation(await self.resolve(), **fields)
+
+    async def recall(self, question: str, *, limit: int = HITS) -> tuple[results.Hit, ...]:
+        """Return the entries that fit a question best, of those that this conversation shows.
+
+        What only a sibling says is not found, and counts nothing. By meaning and words where the
+        service has a model, else by words. Marks demand nothing: to demand words, `search`.
+        """
+        page = await self._api.search_conversations(
+            query=asked(question), conversation_id=await self.resolve(), limit=limit
+        )
+        return page.data
 
     async def merge(
         self, other: "AsyncConversation | str", **more: Unpack[MergeArguments]

@@ -12,9 +12,10 @@ def begin_answer(request: CheckedRequest) -> answers.AnswerStatus:
     """Begin an answer that is written piece by piece, after an entry that the conversation shows.
 
     For writers. A conversation has one such answer at a time. One into which nothing was written
-    for 30 seconds is ended for the new one. An append with its `answerId` finishes it, in this
-    conversation or in a fork. `If-Match` as for appendEntry. Everything of it is gone 24 hours
-    after it was begun.
+    for 30 seconds is ended for the new one, and so is one of the same user and client: with
+    `takeOver` `true` any other one, too, with `false` none of these. An append with its `answerId`
+    finishes it, in this conversation or in a fork. `If-Match` as for appendEntry. Everything of it
+    is gone 24 hours after it was begun.
     """
     body: answer_log_requests.BeginAnswer = request.body
     after = body.after_entry_id
@@ -28,6 +29,7 @@ def begin_answer(request: CheckedRequest) -> answers.AnswerStatus:
             after_key=body.after_key,
             agent_id=body.agent_id,
             if_match=None if request.if_match is None else EntryId(request.if_match),
+            take_over=body.take_over,
         ),
         idempotency_key=request.idempotency_key(answers.answer),
     )

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from forklore_service.api import answers, conversation_requests, cursors, fields
 from forklore_service.api.operation import CheckedRequest, Operation
 from forklore_service.domain import ids
-from forklore_service.domain.matching import words_of
+from forklore_service.domain.matching import query_of
+from forklore_service.domain.meaning import question_in
 from forklore_service.errors import NotFoundError, SearchTypeUnavailableError, brief
 from forklore_service.usecases.reading import search
 
@@ -18,18 +19,18 @@ AVAILABLE_TYPES = (fields.FULLTEXT,)
 
 
 def search_conversations(request: CheckedRequest) -> answers.SearchPage:
-    """Find the entries that have all words of a query, the newest conversations first.
+    """Find the entries that have words of a query, those that fit best first.
 
-    A grep over the history of every conversation that you may see, or of the one with
-    `conversationId`, not a search engine: a word is found wherever its letters occur, in an entry's
-    text, events, `indexedContent` or `agentId`. A page may be short, even empty: only an
-    `afterCursor` of null ends the search.
+    It looks through the history of every conversation that you may see, or of the one with
+    `conversationId`: texts, events, tools, file names, `indexedContent` and `agentId`. `+word` and
+    `"some words"` must occur, anywhere; a query of these alone finds the newest first. A page may
+    be short, even empty: only an `afterCursor` of null ends the search.
     """
     return _search(request, ["search", request.caller.user_id], of_user=None)
 
 
 def search_everybodys(request: CheckedRequest) -> answers.SearchPage:
-    """Find the entries that have all words of a query, in everybody's history or in one user's."""
+    """Find the entries that have words of a query, in everybody's history or in one user's."""
     body: admin_requests.AdminSearchConversations = request.body
     return _search(request, ["admin/search", body.user_id], of_user=body.user_id)
 
@@ -37,8 +38,12 @@ def search_everybodys(request: CheckedRequest) -> answers.SearchPage:
 def _search(request: CheckedRequest, list_of: list[str | None], *, of_user: str | None) -> answers.SearchPage:
     body: conversation_requests.SearchConversations = request.body
     inside = [] if body.conversation_id is None else [body.conversation_id]
-    resource = json.dumps([*list_of, words_of(body.query), *inside])
-    if set(body.search_type or ()) == {fields.SEMANTIC}:
+    query, nearness = query_of(body.query), request.table.nearness
+    kinds = set(body.search_type or [fields.AUTO])
+    by_meaning = nearness is not None and bool(query.words) and kinds != {fields.FULLTEXT}
+    model = [nearness.name, *sorted(kinds)] if nearness is not None and by_meaning else []
+    resource = json.dumps([*list_of, query, *inside, *model])
+    if kinds == {fields.SEMANTIC} and nearness is None:
         raise SearchTypeUnavailableError(
             "this service has no semantic search", field="searchType", availableTypes=AVAILABLE_TYPES
         )
@@ -49,9 +54,11 @@ def _search(request: CheckedRequest, list_of: list[str | None], *, of_user: str 
         request.table,
         caller=request.caller,
         request=search.SearchRequest(
-            words=words_of(body.query),
+            query=query,
+            question=question_in(body.query) if by_meaning else None,
+            by_words=kinds != {fields.SEMANTIC},
             limit=body.limit or LIMIT,
-            after=cursors.to_search(resource, body.after_cursor),
+            after=cursors.to_search(resource, body.after_cursor, query),
             with_entries=with_entries,
             of_user=of_user,
             conversation_id=body.conversation_id,
@@ -60,6 +67,7 @@ def _search(request: CheckedRequest, list_of: list[str | None], *, of_user: str 
     return {
         "data": [answers.hit(hit, with_entry=with_entries) for hit in page.rows],
         "afterCursor": cursors.of_search(resource, page.resume),
+        "complete": page.is_complete,
     }
 
 

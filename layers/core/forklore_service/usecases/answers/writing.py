@@ -36,10 +36,10 @@ from forklore_service.usecases.reading.entry_lookup import find_entry
 from forklore_service.usecases.shared.answer_logs import (
     AnswerRef,
     drop,
-    in_progress,
     last_part,
     no_answer,
     no_more,
+    require_left,
 )
 from forklore_service.usecases.shared.drafts import require_match
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
@@ -51,7 +51,8 @@ class Beginning(NamedTuple):
     """An answer to begin. answer_id None: an id is made.
 
     after, after_key: the entry that it follows, by its id or key; with neither the last one of the
-    history. if_match: the last entry that the caller knows of.
+    history. if_match: the last entry that the caller knows of. take_over: which answer is ended for
+    this one, beside a silent one. None: one of the same user and client; True: any; False: none.
     """
 
     conversation_id: str
@@ -60,16 +61,18 @@ class Beginning(NamedTuple):
     after_key: str | None = None
     agent_id: str | None = None
     if_match: EntryId | None = None
+    take_over: bool | None = None
 
 
 def begin_answer(
     table: Table, *, caller: Caller, request: Beginning, idempotency_key: IdempotencyKey | None = None
 ) -> Answer:
-    """Begin an answer, if the conversation has none. A silent one is ended for it.
+    """Begin an answer, if the conversation has none.
 
-    Raises NotFoundError without the conversation or the entry, ForbiddenError below writer,
-    ConflictError if somebody writes an answer, if the id is in use, or if `if_match` is not a last
-    entry.
+    One that is silent, or whose user is no writer any more, is ended for it, and what the request
+    takes over. Raises NotFoundError without the conversation or the entry, ForbiddenError below
+    writer, ConflictError if somebody else writes an answer, if the id is in use, or if `if_match`
+    is not a last entry.
     """
     once, nonce = Once(table, caller, idempotency_key), table.nonce()
     answer_id = request.answer_id or table.mint_conversation()
@@ -88,7 +91,7 @@ def begin_answer(
         after = _after(table, caller, request, looked_up, loaded)
         try:
             require_match(request.if_match, loaded.head.lasts)
-            sealed = _seal(table, loaded, answer_id)
+            sealed = _seal(table, caller, request, loaded, answer_id)
         except ConflictError:
             once.raise_if_answered(table.get(once.keys))  # HEAD may be newer than the record was
             raise
@@ -153,20 +156,25 @@ def _after(
     return stored.entry_id
 
 
-def _seal(table: Table, loaded: LoadedConversation, next_id: str) -> list[Action]:
+def _seal(
+    table: Table, caller: Caller, request: Beginning, loaded: LoadedConversation, next_id: str
+) -> list[Action]:
     """Return the action that ends the answer which HEAD names, so that the next one may begin.
 
     None is needed if its log has ended since HEAD was read, or has expired. Raises ConflictError if
     somebody may still be at it.
     """
     answer = loaded.head.answer
-    of = answer and AnswerRef(loaded.group.group_id, answer.answer_id)
-    last = of and last_part(table, of)
-    if not of or not last or last.is_end:
+    if answer is None:
+        return []
+    of = AnswerRef(loaded.group.group_id, answer.answer_id)
+    last = last_part(table, of)
+    if last is None or last.is_end:
         return []
     now_ms = table.now_ms()
-    if not last.is_quiet(now_ms):
-        raise in_progress(of.answer_id, last.state(now_ms))
+    if not last.is_quiet(now_ms) and not request.take_over:
+        own, instead = caller if request.take_over is None else None, "take it over"
+        require_left(table, of, answer.user_id, last.state(now_ms), instead=instead, own=own)
     end = last.ended(at=ids.timestamp(now_ms), next_id=next_id)
     return [actions.answer.put(*of, end, now_s=table.now_s())]
 

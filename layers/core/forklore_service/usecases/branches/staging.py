@@ -55,7 +55,7 @@ def find_begun(found: Found, tree_id: str, *, is_child: bool, now_s: int) -> Gro
         return Obstacle.CHANGED  # the read was torn: it was just begun, or just cleared
     if group is not None and group.never_live:
         raise still_cleared()
-    is_begun = group is not None and group.state is State.CREATING and not group.is_import
+    is_begun = group is not None and group.state is State.CREATING
     if group is None or not is_begun or group.is_child != is_child:
         return Obstacle.of(pointer)
     return group

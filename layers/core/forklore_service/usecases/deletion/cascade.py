@@ -7,7 +7,6 @@ once, only repeat work.
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from itertools import chain
 
 from forklore_service.domain import ids, keys
 from forklore_service.domain.keys import Key
@@ -49,8 +48,6 @@ def advance_deletion(table: Table, queue: Queue, group_id: str, wait_s: int) -> 
     if left_s > 0:
         return left_s
     with suppress(ConditionFailed):  # a tree that was never live is gone; its id may be in use again
-        if group.never_live:
-            _free_ids(table, group)
         erase_entries(table, group_id, table.read.entry_layouts(group_id), of=group)
         _erase_members(table, group)
         _erase_transfer(table, group)
@@ -87,21 +84,6 @@ def erase_entries(
         erase(references_of(group_id, some))
         let_go(table, (named for one in some for named in one.attachment_ids))
         erase([keys.entry(group_id, one.entry_id) for one in some])
-
-
-def _free_ids(table: Table, group: Group) -> None:
-    """Free the ids of the branches that an import had made of a tree that was never live.
-
-    Each goes in one transaction with the item that names the branch. The id of the tree itself is
-    free since the tombstone.
-    """
-    group_id = group.group_id
-    heads = (keys.head(group_id, one.conversation_id) for one in table.read.head_rows(group_id))
-    remnants = (keys.remnant(group_id, one) for one in table.read.remnant_ids(group_id))
-    for some in in_batches(chain(heads, remnants), GUARDED_AT_ONCE // 2):
-        pointers = [keys.pointer(key.sort.partition("#")[2]) for key in some]
-        others = [pointer for pointer in pointers if pointer != keys.pointer(group_id)]
-        table.commit([actions.group.check_deleting(group), *actions.group.erase([*others, *some])])
 
 
 def _erase_members(table: Table, group: Group) -> None:

@@ -2,26 +2,28 @@
 conversation.
 
 There is no index of words. Each request reads a bounded number of bytes, tree by tree, the newest
-tree first and in each tree the newest entry first. It then goes on where the one before stopped.
+tree first and in each tree the newest entry first. What it has read it ranks. Further pages read
+the same again, then what comes after it.
 """
 
 import json
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from forklore_service.domain import ancestry, content, jsontext, keys, matching
+from forklore_service.domain import ancestry, content, ids, jsontext, keys, matching, meaning
 from forklore_service.domain.ids import FIRST, LAST, EntryId
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import Caller, Channel, Conversation, Entry, StoredEntry
 from forklore_service.limits import PAGE_BYTES_MAX, escaped_size
+from forklore_service.storage import bodies
 from forklore_service.storage.bodies import CHUNK_BYTES
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import QUERY_BYTES_MAX, Table
 from forklore_service.usecases.shared import cursors, tree_rows
-from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
+from forklore_service.usecases.shared.cursors import InvalidCursor
 from forklore_service.usecases.shared.loading import LoadedConversation, load_conversation
 from forklore_service.usecases.shared.visibility import Showing
 
@@ -52,39 +54,84 @@ class SearchPlace(NamedTuple):
     entry_id: EntryId | None = None
 
 
+class Ranking(NamedTuple):
+    """Entries that were ranked against each other, and how many of them were shown.
+
+    before: the entries come before this position. end: they were read down to this place; None: to
+    the last tree. weights, best: those of the first page, so that no score changes while pages are
+    read. best: the best score by words. score, last: of the last hit that was shown.
+    """
+
+    before: EntryId
+    end: SearchPlace | None
+    weights: matching.Weights
+    best: float
+    score: float
+    last: SearchPlace
+
+
+class SearchCursor(NamedTuple):
+    """Where a search goes on.
+
+    place: what was looked through, and needs no further look; None: nothing. ranking: what follows
+    the place was looked through, too, but not all of it was shown.
+    """
+
+    place: SearchPlace | None
+    ranking: Ranking | None = None
+
+
 class SearchRequest(NamedTuple):
     """What to look for.
 
-    words: in folded case; all must occur. with_entries: whether the hits need their content.
+    question: what hits should be near to in meaning; None: only words rank. It needs words in the
+    query. by_words: whether words rank, too. with_entries: whether the hits need their content.
     of_user: for a caller who bypasses membership, the user whose trees are searched. None: all.
     conversation_id: what to look through alone, with what it has inherited. None: all trees.
     """
 
-    words: tuple[str, ...]
+    query: matching.Query
+    question: str | None = None
+    by_words: bool = True
     limit: int = 20
-    after: SearchPlace | InvalidCursor | None = None
+    after: SearchCursor | InvalidCursor | None = None
     with_entries: bool = True
     of_user: str | None = None
     conversation_id: str | None = None
 
 
 class Hit(NamedTuple):
-    """An entry that has all words.
+    """An entry that fits the query.
 
     conversation: the one that was looked through; else the one that owns the entry, or if that was
     removed, one that shows it. entry: without its content if that was not asked for.
-    highlights: text around the words.
+    highlights: text around the words. score: 0 if the query ranks nothing.
     """
 
     conversation: Conversation
     entry: Entry
     line: content.Line
     highlights: list[str]
+    score: float
 
 
-def search(table: Table, *, caller: Caller, request: SearchRequest) -> PageOf[Hit, SearchPlace]:
-    """Return the next entries that have all words, in the trees of which the caller is a member.
+class HitPage(NamedTuple):
+    """A page of hits. resume: None: nothing follows.
 
+    is_complete: whether all that the caller may see was ranked together.
+    """
+
+    rows: list[Hit]
+    resume: SearchCursor | None
+    is_complete: bool = True
+
+
+def search(table: Table, *, caller: Caller, request: SearchRequest) -> HitPage:
+    """Return the next entries that fit, in the trees of which the caller is a member.
+
+    A query that ranks takes all that a request may read, and shows the best of it first. Each
+    further page reads the same again, until all of it is shown. A query that only demands shows
+    what it finds where it finds it, and ends its page with its limit.
     A caller who bypasses membership searches the trees of `of_user`, or all trees.
     Raises InvalidCursorError; NotFoundError or ForbiddenError for the conversation to look through.
     """
@@ -92,26 +139,17 @@ def search(table: Table, *, caller: Caller, request: SearchRequest) -> PageOf[Hi
     inside = None
     if request.conversation_id is not None:
         inside = load_conversation(table, request.conversation_id, caller=caller)
-    after = cursors.valid(request.after)
+    after = cursors.valid(request.after) or SearchCursor(None)
     user_id = request.of_user if caller.bypasses_membership else caller.user_id
-    looking = _Looking(table, user_id, request, after, after, inside)
-    rows = _rows(table, user_id, after) if inside is None else _row_of(inside, after)
-    ahead: deque[_Part] = deque()
-    at_once = 1
-    while not looking.is_over:
-        if not ahead:
-            trees = list(islice(rows, looking.room(at_once)))
-            ahead.extend(looking.read([_start(tree, after) for tree in trees]))
-            at_once *= 2
-        if not ahead:
-            return PageOf(looking.hits, None)
-        part = ahead.popleft()
-        looking.look_through(part)
-        if part.reached is not None and looking.place == SearchPlace(part.tree, part.reached):
-            at_once = 1  # trees like this one would be read in vain
-            if not looking.is_over:
-                ahead.extendleft(looking.read([(part.tree, part.reached)]))
-    return PageOf(looking.hits, looking.place)
+    looking = _Looking(table, user_id, request, after.place, after.ranking, inside)
+    rows = _rows(table, user_id, after.place) if inside is None else _row_of(inside, after.place)
+    looking.read_all(rows if after.ranking is None else _rows_of(after.ranking, rows))
+    place = looking.place if looking.is_over else None
+    if not request.query.words:
+        return HitPage(looking.hits, place and SearchCursor(place), after.place is place is None)
+    resume = looking.rank(after.ranking, end=place)
+    is_complete = after.place is None and (after.ranking.end if after.ranking else place) is None
+    return HitPage(looking.hits, resume, is_complete)
 
 
 def _rows(table: Table, user_id: str | None, after: SearchPlace | None) -> Iterator[ListKey]:
@@ -131,10 +169,14 @@ def _row_of(inside: LoadedConversation, after: SearchPlace | None) -> Iterator[L
         yield ListKey(inside.group.created_at, inside.group.group_id)
 
 
-def _start(tree: ListKey, after: SearchPlace | None) -> tuple[ListKey, EntryId]:
-    """Return the tree with the position before which it is to be read."""
-    is_begun = after is not None and after.tree == tree and after.entry_id is not None
-    return tree, after.entry_id if is_begun and after and after.entry_id else LAST
+def _rows_of(ranking: Ranking, rows: Iterable[ListKey]) -> Iterator[ListKey]:
+    """Yield the trees that were ranked. What has come since then is not among them."""
+    newest = ids.created_at(ranking.before)
+    for tree in rows:
+        if ranking.end is not None and tree < ranking.end.tree:
+            return
+        if tree.created_at <= newest:
+            yield tree
 
 
 class _Part(NamedTuple):
@@ -145,18 +187,24 @@ class _Part(NamedTuple):
     reached: EntryId | None
 
 
-class _Match(NamedTuple):
-    """An entry that has all words.
+class _Candidate(NamedTuple):
+    """An entry that fits the query.
 
-    answer_bytes: about how many bytes of an answer it takes. before: what was looked through before
-    it.
+    body: its content as it is stored. pieces: what is compared with the question. near: how near it
+    is to it. before: what was looked through before it.
     """
 
-    entry: Entry
-    line: content.Line
-    highlights: list[str]
-    answer_bytes: int
+    tree: ListKey
+    stored: StoredEntry
+    body: bytes
+    fit: matching.Fit
+    pieces: Sequence[str]
+    near: float
     before: SearchPlace | None
+
+    @property
+    def place(self) -> SearchPlace:
+        return SearchPlace(self.tree, self.stored.entry_id)
 
 
 class _Finding(NamedTuple):
@@ -165,48 +213,82 @@ class _Finding(NamedTuple):
     is_cut: whether the request must stop here.
     """
 
-    matches: list[_Match]
+    candidates: list[_Candidate]
     place: SearchPlace | None
     is_cut: bool = False
 
 
 @dataclass(slots=True)
 class _Looking:
-    """A search under way. start, place: what was looked through at first, and so far.
+    """A search under way. start: what was looked through at first. ranking: what is read again.
 
     user_id: whose trees; None for all. inside: the conversation that alone is looked through.
+    place: what was looked through so far. entries: how many; newest: the last of them.
+    candidates: what fits and is to be ranked. last: of those that were looked at for the answer.
+    shown_query: what highlights are made around.
     answer_bytes: about the size of the answer so far.
-    is_over: whether the request has done all that it may do.
+    is_over: whether the request has read all that it may read.
     """
 
     table: Table
     user_id: str | None
     request: SearchRequest
     start: SearchPlace | None
-    place: SearchPlace | None
+    ranking: Ranking | None
     inside: LoadedConversation | None
     hits: list[Hit] = field(default_factory=list)
+    candidates: list[_Candidate] = field(default_factory=list)
+    entries: int = 0
+    newest: EntryId = FIRST
     read_bytes: int = 0
     content_bytes: int = 0
     answer_bytes: int = 0
     is_over: bool = False
+    place: SearchPlace | None = None
+    last: tuple[float, SearchPlace] | None = None
+    shown_query: matching.Query = field(default_factory=matching.Query)
     _showing: dict[str, Showing] = field(default_factory=dict)
     _stops: dict[str, EntryId] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.place, self.shown_query = self.start, self.request.query
         if self.inside is not None:
             self._stops = ancestry.bounds_of(self.inside.view)
+
+    def read_all(self, rows: Iterator[ListKey]) -> None:
+        """Look through trees until the request must stop, or until there are no more."""
+        ahead: deque[_Part] = deque()
+        at_once = 1
+        while not self.is_over:
+            if not ahead:
+                trees = list(islice(rows, self._room(at_once)))
+                ahead.extend(self._read([(tree, self._begin_of(tree)) for tree in trees]))
+                at_once *= 2
+            if not ahead:
+                return
+            part = ahead.popleft()
+            self._look_through(part)
+            if part.reached is not None and self.place == SearchPlace(part.tree, part.reached):
+                at_once = 1  # trees like this one would be read in vain
+                if not self.is_over:
+                    ahead.extendleft(self._read([(part.tree, part.reached)]))
+
+    def _begin_of(self, tree: ListKey) -> EntryId:
+        """Return the position before which a tree is to be read."""
+        begun = self.start.entry_id if self.start is not None and self.start.tree == tree else None
+        newest = self.ranking.before if self.ranking is not None else LAST
+        return min(begun or LAST, newest)
 
     def _is_wanted(self, entry: Entry) -> bool:
         """Return whether the entry is a part of what is looked through."""
         is_inside = self.inside is None or entry.entry_id < self._stops.get(entry.conversation_id, FIRST)
         return is_inside and entry.channel is Channel.HISTORY
 
-    def room(self, at_once: int) -> int:
+    def _room(self, at_once: int) -> int:
         """Return how many trees to read side by side: as many as Queries surely fit in."""
         return max(1, min(at_once, (READ_BYTES_MAX - self.read_bytes) // QUERY_BYTES_MAX))
 
-    def read(self, starts: Sequence[tuple[ListKey, EntryId]]) -> list[_Part]:
+    def _read(self, starts: Sequence[tuple[ListKey, EntryId]]) -> list[_Part]:
         """Return a part of each tree, from a position backward. The reads run side by side."""
         answers = self.table.side_by_side(
             lambda start: self.table.newest_entries(start[0].conversation_id, before=start[1]), starts
@@ -220,46 +302,68 @@ class _Looking:
     def _count(self, read_bytes: int) -> None:
         self.read_bytes += max(1, -(-read_bytes // UNIT_BYTES)) * UNIT_BYTES
 
-    def look_through(self, part: _Part) -> None:
-        """Add the hits of a part, and move the place behind it, or to where the request must stop.
+    def _look_through(self, part: _Part) -> None:
+        """Keep what fits in a part; move the place behind it, or to where the request must stop.
 
+        Without words to rank by, what fits becomes hits at once.
         Nothing of a tree is shown, not even a position in it, unless the user may read it now.
         """
-        group_id, finding = part.tree.conversation_id, self._find(part)
-        place, is_cut = finding.place, finding.is_cut
-        if finding.matches or (place is not None and place.entry_id is not None):
-            found = self._read_tree(group_id, finding.matches)
-            if not self._may_read(found, group_id):
+        candidates, place, is_cut = self._find(part)
+        if self.request.query.words:
+            self.candidates += self._compared(candidates)
+            candidates = []
+        is_in_tree = place is not None and place.entry_id is not None
+        if candidates or (is_in_tree and self._must_stop(place, is_cut=is_cut)):
+            found = self._read_trees([part.tree.conversation_id], candidates)
+            taken = self._take([(0.0, one) for one in candidates], found)
+            if not self._may_read(found, part.tree.conversation_id):
                 place, is_cut = SearchPlace(part.tree), False
-            elif (left := self._take(group_id, finding.matches, found)) is not None:
-                place, is_cut = left.before, True
+            elif taken < len(candidates):
+                place, is_cut = candidates[taken].before, True
         self.place = place
-        self.is_over = is_cut or self.read_bytes >= READ_BYTES_MAX or not self._has_time(place)
+        self.is_over = self._must_stop(place, is_cut=is_cut)
+
+    def _must_stop(self, place: SearchPlace | None, *, is_cut: bool) -> bool:
+        """Return whether the request has read all that it may. What is read again has its own end.
+
+        place: what was looked through. is_cut: whether the part before it was not read to its end.
+        """
+        is_bounded = self.ranking is None
+        return is_cut or (is_bounded and (self.read_bytes >= READ_BYTES_MAX or not self._has_time(place)))
 
     def _find(self, part: _Part) -> _Finding:
-        """Return the entries of a part that have all words, as many as the answer has room for."""
-        matches: list[_Match] = []
-        place, answer_bytes = self.place, self.answer_bytes
+        """Return the entries of a part that fit, as many as the request may look at."""
+        candidates: list[_Candidate] = []
+        place, query = self.place, self.request.query
         for stored in part.entries:
+            if self._is_beyond(SearchPlace(part.tree, stored.entry_id)):
+                return _Finding(candidates, place, is_cut=True)
+            self.newest = max(self.newest, stored.entry_id)
             if self._is_wanted(stored.entry):
                 if not self._may_look_at(stored, place):
-                    return _Finding(matches, place, is_cut=True)
-                match = self._match(part.tree.conversation_id, stored, place)
-                if match is not None:
-                    answer_bytes += match.answer_bytes
-                    if answer_bytes > PAGE_BYTES_MAX and (self.hits or matches):
-                        return _Finding(matches, place, is_cut=True)
-                    matches.append(match)
+                    return _Finding(candidates, place, is_cut=True)
+                candidate = self._candidate(part.tree, stored, place)
+                if candidate is not None:
+                    candidates.append(candidate)
             place = SearchPlace(part.tree, stored.entry_id)
-            if len(self.hits) + len(matches) == self.request.limit:
-                return _Finding(matches, place, is_cut=True)
-        return _Finding(matches, SearchPlace(part.tree, part.reached))
+            if not query.words and len(self.hits) + len(candidates) == self.request.limit:
+                return _Finding(candidates, place, is_cut=True)
+        return _Finding(candidates, SearchPlace(part.tree, part.reached))
+
+    def _is_beyond(self, place: SearchPlace) -> bool:
+        """Return whether what is read again ends before an entry."""
+        end = self.ranking.end if self.ranking is not None else None
+        if end is None or end.entry_id is None or end.tree != place.tree or place.entry_id is None:
+            return False
+        return place.entry_id < end.entry_id
 
     def _may_look_at(self, stored: StoredEntry, place: SearchPlace | None) -> bool:
         """Return whether the request may still read and unpack the entry's body.
 
         place: what was looked through before it.
         """
+        if self.ranking is not None:
+            return True
         may_read = not stored.chunks or self.read_bytes < READ_BYTES_MAX
         return may_read and self.content_bytes < CONTENT_BYTES_MAX and self._has_time(place)
 
@@ -267,72 +371,185 @@ class _Looking:
         """Return whether there is time for more. Each request gets on, however late it is."""
         return place == self.start or self.table.has_time(SPARE_SECONDS)
 
-    def _match(self, group_id: str, stored: StoredEntry, before: SearchPlace | None) -> _Match | None:
-        """Return the entry if it has all words. One whose body cannot be read yet has none.
+    def _candidate(self, tree: ListKey, stored: StoredEntry, before: SearchPlace | None) -> _Candidate | None:
+        """Return the entry if it fits. One whose body cannot be read yet does not.
 
         before: what was looked through before it.
         """
         self.content_bytes += stored.escaped_bytes
         if stored.chunks:
             self._count(stored.chunks * CHUNK_BYTES)
-        body = self.table.content_of(group_id, stored)
+        body = self.table.body_of(tree.conversation_id, stored)
         if body is None:
             return None
-        entry, files = stored.entry, [file.name for file in stored.entry.attachments]
-        beside = [matching.fold(text or "") for text in (entry.indexed_content, entry.agent_id)]
-        around = [*map(matching.fold, files), *beside, content.FAILED]
-        if not matching.may_have_all(self.request.words, body, around):
+        self.entries += 1
+        text, query, by_words = bodies.decode(body), self.request.query, self.request.question is None
+        beside = [*map(matching.fold, _file_names(stored.entry)), *_unseen(stored.entry), content.FAILED]
+        if (by_words or query.demanded) and not matching.may_fit(query, text, beside):
             return None
-        value = jsontext.read_value(body)
-        texts, line = [*content.searched_texts(value), *files], content.line_of(value)
-        folded = [*map(matching.fold, texts), *beside, *([content.FAILED] if line.has_failed else [])]
-        if not matching.has_all(self.request.words, folded):
+        searched = _searched(stored.entry, text)
+        fit = matching.fit(query, searched.folded, needs_word=by_words)
+        if fit is None:
             return None
-        highlights = matching.highlights(self.request.words, texts, folded)
-        shown = entry._replace(content="")
-        if self.request.with_entries:
-            shown = shown._replace(content=body)
-        size = ROW_BYTES + escaped_size(json.dumps(highlights, ensure_ascii=False))
-        size += stored.escaped_bytes if shown.content else 0
-        return _Match(shown, line, highlights, size, before)
+        pieces = [] if by_words else meaning.pieces_of(searched.texts, stored.entry.indexed_content)
+        return _Candidate(tree, stored, body, fit, pieces, 0, before)
 
-    def _read_tree(self, group_id: str, matches: Sequence[_Match]) -> Found:
-        """Return the GROUP, the user's MEM, and the CONV of each owner that is not removed."""
-        owners = {match.entry.conversation_id for match in matches if self.inside is None}
-        wanted = [keys.group(group_id), *(keys.conversation(group_id, owner) for owner in owners)]
-        of_user = [] if self.user_id is None else [keys.member(group_id, self.user_id)]
-        return self.table.get([*wanted, *of_user])
+    def _compared(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+        """Return the candidates with how near they are to the question, if there is one.
 
-    def _take(self, group_id: str, matches: Sequence[_Match], found: Found) -> _Match | None:
-        """Add the matches to the hits, without those that no live conversation shows any more.
-
-        Return the first one that is left to the next request, because this one may not read any
-        more. The first entry of a request is never left, so each request gets on.
+        An entry is as near as its nearest piece. One that has no text and no word is left out.
         """
-        showing = self._showing.setdefault(group_id, Showing(self.table, group_id))
-        for match in matches:
-            if self.inside is not None:
-                self._add(match, self.inside.conversation)
-                continue
-            owner, reads = match.entry.conversation_id, showing.reads
-            needs_reads = found.conversation(group_id, owner) is None and not showing.knows(owner)
-            if needs_reads and self.read_bytes >= READ_BYTES_MAX and match.before != self.start:
-                return match
-            conversation = showing.conversation_of(match.entry, found)
-            self.read_bytes += (showing.reads - reads) * UNIT_BYTES
-            if conversation is not None:
-                self._add(match, conversation)
-        return None
+        nearness = self.table.nearness
+        if self.request.question is None or nearness is None:
+            return [*candidates]
+        pieces = [piece for one in candidates for piece in one.pieces]
+        told = iter(nearness.near(self.request.question, pieces) if pieces else ())
+        compared = [
+            one._replace(near=max(islice(told, len(one.pieces)), default=0), pieces=()) for one in candidates
+        ]
+        return [
+            after
+            for before, after in zip(candidates, compared, strict=True)
+            if before.pieces or before.fit.has_word
+        ]
 
-    def _add(self, match: _Match, conversation: Conversation) -> None:
-        entry = match.entry
+    def rank(self, ranking: Ranking | None, *, end: SearchPlace | None) -> SearchCursor | None:
+        """Add the best of what was found to the hits, and return where the search goes on.
+
+        ranking: what was ranked by an earlier page, and is read again. end: as in a Ranking.
+        """
+        query = self.request.query
+        if ranking is None:
+            entries = len(self.candidates) if query.demanded else self.entries
+            weights = matching.weigh(query, entries, [one.fit for one in self.candidates])
+            before = ids.next_id(self.newest)
+        else:
+            weights, before, end = ranking.weights, ranking.before, ranking.end
+        by_words = [matching.score(one.fit, weights) for one in self.candidates]
+        best = max(by_words, default=0.0) if ranking is None else ranking.best
+        if self.request.question is not None:
+            used = by_words if self.request.by_words else [0.0] * len(by_words)
+            pairs = zip(self.candidates, used, strict=True)
+            by_words = [meaning.score(one.near, words, best=best) for one, words in pairs]
+        scored = [*zip(by_words, self.candidates, strict=True)]
+        scored.sort(key=lambda one: -one[0])  # equal ones stay as they were read
+        if ranking is not None:
+            scored = [one for one in scored if _is_after(ranking, *one)]
+        self.shown_query = matching.by_weight(query, weights)
+        self.read_bytes = 0
+        while scored and len(self.hits) < self.request.limit:
+            first = scored[: self.request.limit - len(self.hits)]
+            trees = dict.fromkeys(one.tree.conversation_id for _, one in first)
+            taken = self._take(first, self._read_trees(trees, [one for _, one in first]))
+            scored = scored[taken:]
+            if taken < len(first):
+                break
+        if not scored or self.last is None:
+            return end and SearchCursor(end)
+        return SearchCursor(self.start, Ranking(before, end, weights, best, *self.last))
+
+    def _read_trees(self, trees: Iterable[str], candidates: Sequence[_Candidate]) -> Found:
+        """Return GROUP and the user's MEM of each tree, and each owner's CONV if it has one."""
+        wanted = [keys.group(group_id) for group_id in trees]
+        if self.user_id is not None:
+            wanted += [keys.member(group_id, self.user_id) for group_id in trees]
+        owners = [(one.tree.conversation_id, one.stored.entry.conversation_id) for one in candidates]
+        if self.inside is None:
+            wanted += [keys.conversation(*owner) for owner in dict.fromkeys(owners)]
+        return self.table.get(wanted)
+
+    def _take(self, scored: Sequence[tuple[float, _Candidate]], found: Found) -> int:
+        """Add candidates to the hits, without those that the user may not read now, and without
+        those that no live conversation shows any more.
+
+        Return how many were looked at: the others are left to the next request, because this one
+        may read, or answer, no more. The first one is never left, so each request gets on.
+        """
+        for at, (score, one) in enumerate(scored):
+            group_id, is_first = one.tree.conversation_id, self.last is None
+            if not self._may_read(found, group_id):
+                continue
+            if not self._may_look_for(one, found) and not is_first:
+                return at
+            conversation = self._conversation_of(one, found)
+            if conversation is not None and not self._add(one, conversation, score) and not is_first:
+                return at
+            self.last = (score, one.place)
+        return len(scored)
+
+    def _may_look_for(self, one: _Candidate, found: Found) -> bool:
+        """Return whether the request may read all that it takes to find who shows an entry."""
+        group_id, owner = one.tree.conversation_id, one.stored.entry.conversation_id
+        if self.inside is not None or found.conversation(group_id, owner) is not None:
+            return True
+        return self._showing_of(group_id).knows(owner) or self.read_bytes < READ_BYTES_MAX
+
+    def _showing_of(self, group_id: str) -> Showing:
+        return self._showing.setdefault(group_id, Showing(self.table, group_id))
+
+    def _conversation_of(self, one: _Candidate, found: Found) -> Conversation | None:
+        """Return the conversation at which an entry is found; None if none shows it any more."""
+        if self.inside is not None:
+            return self.inside.conversation
+        showing = self._showing_of(one.tree.conversation_id)
+        reads = showing.reads
+        conversation = showing.conversation_of(one.stored.entry, found)
+        self.read_bytes += (showing.reads - reads) * UNIT_BYTES
+        return conversation
+
+    def _add(self, one: _Candidate, conversation: Conversation, score: float) -> bool:
+        """Add a hit, unless the answer has no room for it. The first one is always added."""
+        body = bodies.decode(one.body)
+        entry = one.stored.entry._replace(content=body if self.request.with_entries else "")
+        searched = _searched(one.stored.entry, body)
+        highlights = matching.highlights(self.shown_query, searched.texts, searched.folded)
+        size = ROW_BYTES + escaped_size(json.dumps(highlights, ensure_ascii=False))
+        size += one.stored.escaped_bytes if entry.content else 0
+        if self.hits and self.answer_bytes + size > PAGE_BYTES_MAX:
+            return False
         if self.request.with_entries:
             entry = entry._replace(attachments=self.table.linked(entry.attachments))
-        self.hits.append(Hit(conversation, entry, match.line, match.highlights))
-        self.answer_bytes += match.answer_bytes
+        self.hits.append(Hit(conversation, entry, searched.line, highlights, score))
+        self.answer_bytes += size
+        return True
 
     def _may_read(self, found: Found, group_id: str) -> bool:
         group = found.group(group_id)
         if group is None or not group.is_live:
             return False
         return self.user_id is None or found.member(group_id, self.user_id) is not None
+
+
+def _is_after(ranking: Ranking, score: float, one: _Candidate) -> bool:
+    """Return whether a candidate comes after all that was shown."""
+    if score != ranking.score:
+        return score < ranking.score
+    shown = ranking.last
+    return one.tree < shown.tree or (
+        one.tree == shown.tree and one.stored.entry_id < (shown.entry_id or FIRST)
+    )
+
+
+class _Searched(NamedTuple):
+    """What is searched of an entry. folded: the texts, then others, as of `matching.fold`."""
+
+    line: content.Line
+    texts: list[str]
+    folded: list[str]
+
+
+def _searched(entry: Entry, body: str) -> _Searched:
+    """Return what is searched of an entry. body: its content."""
+    value = jsontext.read_value(body)
+    texts, line = [*content.searched_texts(value), *_file_names(entry)], content.line_of(value)
+    failed = [content.FAILED] if line.has_failed else []
+    return _Searched(line, texts, [*map(matching.fold, texts), *_unseen(entry), *failed])
+
+
+def _file_names(entry: Entry) -> list[str]:
+    return [file.name for file in entry.attachments]
+
+
+def _unseen(entry: Entry) -> list[str]:
+    """Return what finds an entry and is not shown as text of it, in folded case."""
+    return [matching.fold(text) for text in (entry.indexed_content, entry.agent_id) if text]

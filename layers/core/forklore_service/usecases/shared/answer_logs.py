@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from forklore_service.domain import ids, keys
-from forklore_service.domain.answer_logs import AnswerState, Part, PartKind, Standing
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.answer_logs import SILENT_SECONDS, AnswerState, Part, PartKind, Standing
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Caller, Channel, Entry, EntryRef, Head
@@ -33,10 +34,31 @@ def last_part(table: Table, of: AnswerRef) -> Part | None:
     return next(table.read.parts(*of, now_s=table.now_s(), latest=1), None)
 
 
-def in_progress(answer_id: str, state: AnswerState) -> ConflictError:
-    """Return the error for an answer that somebody else still writes, or may still finish."""
-    return ConflictError(
-        "an answer is being written", reason="answer_in_progress", answerId=answer_id, state=state
+def require_left(
+    table: Table, of: AnswerRef, user_id: str, state: AnswerState, *, instead: str, own: Caller | None = None
+) -> None:
+    """Raise ConflictError if somebody may still write or finish an answer that is not silent.
+
+    Nobody may if the user is no writer of the tree any more. user_id: who has begun the answer.
+    instead: what the caller can do, beside waiting. own: the caller, if that one's own are left.
+    """
+    found = table.get([keys.part(*of, 0), keys.member(of.group_id, user_id)])
+    begin = found.part(*of, 0, now_s=table.now_s())
+    member = found.member(of.group_id, user_id)
+    if begin is None or member is None or not member.level.implies(AccessLevel.WRITER):
+        return
+    if own and (own.user_id, own.client_id) == (begin.user_id, begin.client_id):
+        return
+    by = f"{brief(begin.client_id)} for {brief(user_id)}" if begin.client_id else brief(user_id)
+    raise ConflictError(
+        f"an answer is being written since {begin.created_at}, by {by}: wait until it gets nothing for"
+        f" {SILENT_SECONDS} seconds, or {instead}",
+        reason="answer_in_progress",
+        answerId=of.answer_id,
+        state=state,
+        userId=user_id,
+        **({"clientId": begin.client_id} if begin.client_id else {}),
+        since=begin.created_at,
     )
 
 
@@ -119,8 +141,8 @@ class Finish:
         if last.is_end:
             raise no_more(last)
         state = last.state(table.now_ms())
-        if state is AnswerState.OPEN and last.user_id != caller.user_id:
-            raise in_progress(of.answer_id, state)
+        if state is AnswerState.OPEN and last.user_id not in (None, caller.user_id):
+            require_left(table, of, last.user_id, state, instead="stop it first")
         self._last = last
 
     def actions(
