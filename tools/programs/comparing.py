@@ -37,7 +37,7 @@ def lines_of(forklore: Forklore, conversation: str) -> list[Line]:
 
 def _lines(entry: Any) -> Iterator[Line]:
     role = {"user": "user", "ai": "assistant"}.get(role_of(entry) or "")
-    images = len(entry.attachments or ())
+    images = len(entry.attachments)
     for message in entry.content:
         text = str(message.get("text", ""))
         events = message.get("events") or []

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from forklore.client.results import Entry as Entry
     from forklore.client.synchronous.client import Forklore as Forklore
     from forklore.client.synchronous.conversation import Conversation as Conversation
+    from forklore.client.trees import Tree as Tree
 
 __all__ = [
     "ApiError",
@@ -55,6 +56,7 @@ __all__ = [
     "PreconditionFailedError",
     "ServerError",
     "TooLargeError",
+    "Tree",
     "UnauthorizedError",
     "UnavailableError",
     "UnexpectedAnswerError",
@@ -76,6 +78,7 @@ _PLACES = {
     "results": ("Entry",),
     "synchronous.client": ("Forklore",),
     "synchronous.conversation": ("Conversation",),
+    "trees": ("Tree",),
 }
 
 

@@ -40,11 +40,16 @@ DEBUG = "FORKLORE_DEBUG"
 _NO_COMMAND = re.compile("No such command '(.*?)'")
 SAID_HERE = {
     "append": "say",
+    "attach": "say --attach",
+    "branches": "branch",
     "checkout": "switch",
     "compare": "diff",
+    "conversations": "ls",
     "delete": "rm",
+    "history": "log",
     "list": "ls",
     "mv": "name --rename",
+    "names": "ls --names",
     "promote": "switch",
     "rename": "name --rename",
     "search": "grep",

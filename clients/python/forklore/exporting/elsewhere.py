@@ -9,9 +9,10 @@ from itertools import groupby
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.messages import HISTORY, role_of, said_at, text_in
-from forklore.client.parts import OF_MESSAGE, Part, attached_in, files_in, is_shown, line_of, parts_in, said
+from forklore.client.messages import role_of, said_at
+from forklore.client.parts import OF_MESSAGE, Part, attached_in, files_in, is_shown, line_of, parts_in
 from forklore.client.results import AttachedFile, ConversationDetails, Entry
+from forklore.client.spoken import HISTORY, said, text_in
 from forklore.exporting.bytes_within import Files, Inline, inline_of
 
 _ROLES = {"user": "user", "ai": "assistant", "system": "system", "tool": "tool"}
@@ -88,7 +89,7 @@ def turns_of(entries: Iterable[Entry]) -> Iterator[Turn]:
         words: list[Part] = [{"type": "text", "text": text_in(first) or ""}]
         parts = list(parts_in({**first, "attachments": []})) if is_plain else words
         role = _ROLES.get(role_of(entry) or "", "assistant")
-        files = entry.attachments or ()
+        files = entry.attachments
         lost = [one for one in attached_in(first) if one.get("id") not in {file.id for file in files}]
         source = first.get("source") if is_plain and isinstance(first.get("source"), Mapping) else {}
         kept = [ids[key] for key in source.get("kept", ()) if key in ids]

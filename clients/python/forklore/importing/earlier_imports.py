@@ -114,6 +114,7 @@ class EarlierImports:
         self._client, self._again = client, again
         self._kinds: dict[str, _Kind] = {}
         self._under_way: set[str] = set()
+        self._numbers: dict[str, list[tuple[int, str]]] = {}
         self._lone: dict[str, Row] = {}  # by the sessions that now have what they go on from
 
     def unchanged(self, kind: str, digest: str) -> Unchanged | None:
@@ -188,18 +189,17 @@ class EarlierImports:
             if root.source.get("awaits") and _root_of(source, held.rows) != root.id:
                 row, lone = None, root
         if row is not None:
-            return _Located(row, None if self._is_of_its_own(row, tree) else tree.origin)
+            is_with_source = source and _root_of(source, held.rows) == _root_of(row, held.rows)
+            return _Located(row, tree.origin if is_with_source else None)
         if source is not None:
             return _Located(source, tree.origin, lone)
-        if tree.session and not tree.origin and (same := held.tagged.get(tree.session)):
-            return _Located(held.rows[same])
+        if tree.session and not tree.origin:
+            same = held.rows.get(held.tagged.get(tree.session) or held.named.get(tree.session, ""))
+            if same is not None:
+                return _Located(same)
         first = held.firsts.get(tree.first) if tree.first else None
         first = first or (self._earlier_root(draft) if tree.first else None)
         return _Located(held.rows[first], tree.origin) if first else None
-
-    def _is_of_its_own(self, row: Row, tree: ForeignTree) -> bool:
-        """Tell whether a session that is there begins a tree, and follows nothing."""
-        return tree.origin is None or bool(row.source.get("awaits"))
 
     def _native(self, tree: ForeignTree) -> Row | None:
         """Return forklore's own conversation that a session was written out of, if it is there."""
@@ -240,6 +240,7 @@ class EarlierImports:
             newest=max(
                 (str(one.source.get("saidAt", "")) for one in of_group if one.id in lines), default=""
             ),
+            numbers=self._numbers,
             others=frozenset(one.id for one in of_group if _is_of_another(one, draft.tree)),
         )
 
@@ -272,6 +273,12 @@ class EarlierImports:
                 is_fresh = self._write(api, one, source)
             held.add(_row_now(plan, number, row, source, sizes[number], additions[number]))
         held.whole = None
+        if plan.numbers:
+            self._numbers[plan.session] = sorted(
+                (number, loading.placed[place][1])
+                for number, place in plan.numbers
+                if place in loading.placed
+            )
         self._under_way -= plan.names
         lone = self._lone.pop(plan.session, None)
         if lone is not None:

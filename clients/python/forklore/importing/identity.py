@@ -13,6 +13,8 @@ from forklore.client import jsontext
 from forklore.importing.checks import without_halves
 from forklore.importing.members import listed, mapped, objects
 
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+"""What makes colours on a terminal."""
 _TAGS = re.compile(r"</?[A-Za-z][^<>]*>|\s+")
 
 
@@ -53,7 +55,11 @@ def _words(content: Any) -> tuple[Any, list[Any]]:
         else event
         for event in listed(events)
     ]
-    return element.get("text") or "", [*said, len(files) if isinstance(files, list) else 0]
+    text = element.get("text") or ""
+    return _ESCAPES.sub("", text) if isinstance(text, str) else text, [
+        *said,
+        len(files) if isinstance(files, list) else 0,
+    ]
 
 
 def calls_in(content: Any) -> Iterator[str]:

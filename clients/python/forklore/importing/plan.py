@@ -112,6 +112,7 @@ class Plan:
     own: Mapping[int, Sequence[Own]] = field(default_factory=dict)
     ends: PlannedAt = PlannedAt(0, 0)
     names: frozenset[str] = frozenset()
+    numbers: Sequence[tuple[int, PlannedAt]] = ()
 
     @property
     def title(self) -> str:

@@ -28,7 +28,7 @@ from forklore.client import jsontext
 from forklore.client.limits import METADATA_BYTES_MAX, escaped_size
 from forklore.importing.checks import kept, keys_for, storable_metadata, title_of
 from forklore.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport, Reason
-from forklore.importing.identity import words_of
+from forklore.importing.identity import number_in, words_of
 from forklore.importing.laying_out import Laying, Match, matched_in
 from forklore.importing.members import usage_of
 from forklore.importing.plan import (
@@ -176,9 +176,14 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
         plan,
         kind=tree.source,
         is_archived=tree.is_archived,
-        digest=draft.digest,
+        digest="" if _is_unnumbered(tree, matched) else draft.digest,
         session=named,
         names=frozenset({named, tree.session, tree.first}),
+        numbers=[
+            (told, place)
+            for one, place in zip(tree.messages, place_of, strict=True)
+            if (told := number_in([one.content])) is not None
+        ],
         is_promoted=there is None or not newest or newest >= there.newest,
         own={
             number: there.lines[line.conversation_id].own
@@ -186,6 +191,17 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
             if there is not None and line.conversation_id is not None
         },
         ends=PlannedAt(0, 0) if tree.current is None else place_of[tree.current],
+    )
+
+
+def _is_unnumbered(tree: ForeignTree, matched: Mapping[int, Match]) -> bool:
+    """Tell whether an earlier version has not kept the numbers by which others name messages.
+
+    Then the source is read by each import.
+    """
+    return any(
+        number_in([tree.messages[at].content]) is not None and number_in(match.own.content) is None
+        for at, match in matched.items()
     )
 
 

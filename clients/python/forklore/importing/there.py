@@ -1,6 +1,6 @@
 """What of a tree is in the service already: its conversations and their own entries."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -47,6 +47,7 @@ class There:
     tree_id: what the ids of its conversations are made of. root: the first conversation. branches:
     for each session or part of one that is known, the conversation where it ends and the key of its
     last entry. others: the conversations of other sessions, in which this one does not go on.
+    numbers: of the messages of sessions that this import has read, with their entries.
     """
 
     tree_id: str
@@ -55,6 +56,7 @@ class There:
     branches: dict[str, tuple[str, str]] = field(default_factory=dict)
     newest: str = ""
     others: frozenset[str] = frozenset()
+    numbers: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)
 
     @cached_property
     def _known(self) -> dict[tuple[str, str], list[Ref]]:
@@ -106,6 +108,9 @@ class There:
             return None
         branch, last = self.branches.get(link.session, (self.root, ""))
         upwards = (ref for ref in self._upwards(branch) if not self.own(ref).epoch)
+        if link.before is not None and link.session in self.numbers:
+            below = [entry for number, entry in self.numbers[link.session] if number < link.before]
+            return next(iter(self._known.get(("id", below[-1]), ())), None) if below else None
         if link.before is None:
             ends = (ref for ref in self.with_key(last))
             return next(ends, None) or next(upwards, None)

@@ -44,6 +44,8 @@ class AsyncForklore:
     Raises InputError for what is no address.
     """
 
+    __slots__ = ("__weakref__", "_identity", "_options", "_transport", "api")
+
     api: AsyncOperations
     """Every operation of the service, under its name."""
 

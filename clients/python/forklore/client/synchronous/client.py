@@ -45,6 +45,8 @@ class Forklore:
     Raises InputError for what is no address.
     """
 
+    __slots__ = ("__weakref__", "_identity", "_options", "_transport", "api")
+
     api: Operations
     """Every operation of the service, under its name."""
 

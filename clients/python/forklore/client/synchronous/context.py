@@ -6,9 +6,10 @@ from typing import Any, Literal
 
 from forklore.client import jsontext, results
 from forklore.client.memory import NOTHING, Base, Memory, base_of
-from forklore.client.messages import CONTEXT, elements, id_of
+from forklore.client.messages import elements, id_of
 from forklore.client.omitted import OMITTED
 from forklore.client.operations import Operations
+from forklore.client.spoken import CONTEXT
 from forklore.client.synchronous.pages import Page, Pages
 
 CONTENT_TYPE = "context"
@@ -22,6 +23,8 @@ class Context:
     resolve: returns the conversation's id, and None for a name that does not exist.
     resolve_made: returns the id of a conversation that exists.
     """
+
+    __slots__ = ("_api", "_read", "_resolve", "_resolve_made", "_seen")
 
     def __init__(
         self,

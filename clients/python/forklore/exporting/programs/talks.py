@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.parts import Part, line_of, said
+from forklore.client.parts import Part, line_of
+from forklore.client.spoken import said
 from forklore.exporting.bytes_within import Files, Inline, inline_of
 from forklore.exporting.elsewhere import Turn
 
