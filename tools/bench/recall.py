@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from forklore import Forklore
-from forklore.client.synchronous.conversation import Conversation
+from forklore.client.generated.synchronous.conversation import Conversation
 
 QUERY_CHARACTERS = 500
 HITS = 10

@@ -37,7 +37,7 @@ import {
 	type Name,
 	type Operations,
 	type UpdateConversation,
-} from "./operations.ts";
+} from "./generated/operations.ts";
 import { Pages, pagesOf, refusePaging, type Page } from "./pages.ts";
 import { treeOf, type Tree } from "./tree.ts";
 import { changesOf } from "./watching.ts";

@@ -1,7 +1,7 @@
 // Messages of the history, as their authors say them.
 
 import { InputError } from "./errors.ts";
-import type { Entry } from "./operations.ts";
+import type { Entry } from "./generated/operations.ts";
 
 /** Who says a message. The service knows four: `user`, `ai`, `system` and `tool`. */
 export type Role = "user" | "human" | "ai" | "assistant" | "system" | "tool";

@@ -22,8 +22,8 @@ from forklore import (
     text_of,
 )
 from forklore.client.calls import Call, RawAnswer
-from forklore.client.operations import SHAPES
-from forklore.client.results import AnswerLog, Entry, ListedEntry
+from forklore.client.generated.operations import SHAPES
+from forklore.client.generated.results import AnswerLog, Entry, ListedEntry
 from forklore.client.retrying import RETRIED, Options
 from forklore_service.api import watching
 from tests.clients.python.ways import WAYS, Way, opened

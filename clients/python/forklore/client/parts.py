@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
 from forklore.client import jsontext
+from forklore.client.generated.results import Entry
 from forklore.client.messages import role_of, text_in
-from forklore.client.results import Entry
 
 Part = Mapping[str, Any]
 OF_MESSAGE = {"role", "text", "events", "attachments", "source"}

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from forklore.client import jsontext
+from forklore.client.generated.results import ConversationDetails, Entry
 from forklore.client.messages import HISTORY, role_of, said_at, text_in
 from forklore.client.parts import OF_MESSAGE, Part, is_shown, line_of, parts_in, said
-from forklore.client.results import ConversationDetails, Entry
 
 _ROLES = {"user": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 

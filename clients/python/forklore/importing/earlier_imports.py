@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from forklore.client.errors import BadRequestError, ConflictError, ForbiddenError, NotFoundError
-from forklore.client.results import ConversationDetails
+from forklore.client.generated.results import ConversationDetails
 from forklore.importing.carrying_out import Carried, Unchanged
 from forklore.importing.plan import SOURCE_TAG, Plan
 
 if TYPE_CHECKING:
-    from forklore.client.synchronous.client import Forklore
+    from forklore.client.generated.synchronous.client import Forklore
 
 PAGE_ROWS = 200
 Rows = Mapping[str, ConversationDetails]

@@ -28,7 +28,7 @@ from itertools import pairwise
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.limits import ENTRY_BYTES_MAX, METADATA_BYTES_MAX, escaped_size, packs
+from forklore.client.generated.limits import ENTRY_BYTES_MAX, METADATA_BYTES_MAX, escaped_size, packs
 from forklore.importing.checks import keys_for, storable_metadata, title_of
 from forklore.importing.foreign_trees import (
     ForeignMessage,
