@@ -12,6 +12,7 @@ import traceback
 from dataclasses import asdict
 from pathlib import Path
 
+from tools.programs.checking import Check
 from tools.programs.claude_code import ClaudeCode
 from tools.programs.codex import Codex
 from tools.programs.continue_cli import Continue
@@ -62,7 +63,7 @@ def main() -> int:
         folder = Path(tempfile.mkdtemp(prefix=f"forklore-{program.name}-"))
         try:
             installed = install(program, asked.installed.absolute())
-            told = drive(program, folder, installed, write=asked.write)
+            told, found = drive(program, folder, installed, write=asked.write)
         except (ProgramError, subprocess.CalledProcessError) as error:
             failed += 1
             print(f"FAILED\n{error}")
@@ -72,9 +73,10 @@ def main() -> int:
         else:
             seconds = time.monotonic() - started
             count = sum(len(tree) for tree in told.trees)
-            print(
-                f"{len(told.trees)} trees, {count} branches, {len(told.children)} children, {seconds:.0f} s"
-            )
+            wrote = f"{len(told.trees)} trees, {count} branches, {len(told.children)} children"
+            print(f"{wrote}, {seconds:.0f} s")
+            print("".join(f"  NOT SO: {one}\n" for one in found), end="")
+            failed += bool(found)
         if asked.keep:
             print(f"  kept in {folder}")
         else:
@@ -102,8 +104,11 @@ def install(program: Program, folder: Path) -> Path:
     return target
 
 
-def drive(program: Program, folder: Path, installed: Path, *, write: bool) -> Told:
-    """Let a program write its sessions. write: the fixtures anew, from what it wrote."""
+def drive(program: Program, folder: Path, installed: Path, *, write: bool) -> tuple[Told, list[str]]:
+    """Let a program write its sessions, and return what it told, and what forklore makes otherwise.
+
+    write: the fixtures anew, from what it wrote.
+    """
     with StandIn(program.script()) as stand_in:
         variables = {
             name: value.format(url=stand_in.url, home=folder / "home")
@@ -127,7 +132,7 @@ def drive(program: Program, folder: Path, installed: Path, *, write: bool) -> To
             expected = {"program": program.name, "version": program.version, **asdict(told)}
             expected = Cutting(world).value(expected)
             (fixtures / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
-        return told
+        return told, list(Check(program, world, told).run())
 
 
 if __name__ == "__main__":

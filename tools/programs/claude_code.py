@@ -44,6 +44,7 @@ class ClaudeCode(Program):
     version = "2.1.332"
     packages = (f"@anthropic-ai/claude-code@{version}",)
     command = "node_modules/.bin/claude"
+    store = ".claude/projects"
     variables: ClassVar = {
         "ANTHROPIC_BASE_URL": "{url}",
         "ANTHROPIC_API_KEY": KEY,

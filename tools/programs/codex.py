@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -54,6 +55,7 @@ class Codex(Program):
     version = "0.171.0"
     packages = (f"@openai/codex@{version}",)
     command = "node_modules/.bin/codex"
+    store = ".codex/sessions"
     variables: ClassVar = {"STAND_IN_KEY": KEY}
     story = Story(_shell, _agent)
 
@@ -65,6 +67,9 @@ class Codex(Program):
         folder.mkdir()
         (folder / "config.toml").write_text(_CONFIG.format(url=world.stand_in.url, project=world.project))
         (world.folder / "square.png").write_bytes(square())
+
+    def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:  # noqa: ARG002
+        return ["exec", "--skip-git-repo-check", *command, said]
 
     def turn(self, world: World, turn: Turn, session: str | None = None, how: str = "resume") -> str:
         """Say something, and return the session's id. how: `resume` or `fork`."""

@@ -1,6 +1,7 @@
 """Continue CLI: a JSON file for each session in `~/.continue/sessions`."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -30,6 +31,7 @@ class Continue(Program):
     version = "1.5.47"
     packages = (f"@continuedev/cli@{version}",)
     command = "node_modules/.bin/cn"
+    store = ".continue/sessions"
     newer_node = True
     variables: ClassVar = {"CONTINUE_TELEMETRY_ENABLED": "0"}
     story = Story(lambda command: Call("Bash", {"command": command}))
@@ -41,6 +43,10 @@ class Continue(Program):
         (world.home / ".continue").mkdir()
         settings = _CONFIG.format(url=world.stand_in.url, key=KEY)
         (world.home / ".continue/config.yaml").write_text(settings)
+
+    def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:
+        settings = str(world.home / ".continue/config.yaml")
+        return ["--config", settings, "--auto", *command, "-p", said]
 
     def turn(self, world: World, turn: Turn, *more: str) -> None:
         """Say something."""

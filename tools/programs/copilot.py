@@ -1,6 +1,7 @@
 """GitHub Copilot CLI: a folder for each session in `~/.copilot/session-state`, with its events."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -33,8 +34,10 @@ def _kept(row: Raw) -> Raw | None:
 class Copilot(Program):
     name = "copilot"
     version = "1.0.102"
+    known_as = "copilot-cli"
     packages = (f"@github/copilot@{version}",)
     command = "node_modules/.bin/copilot"
+    store = ".copilot/session-state"
     variables: ClassVar = {
         "COPILOT_PROVIDER_BASE_URL": "{url}/v1",
         "COPILOT_PROVIDER_API_KEY": KEY,
@@ -42,6 +45,7 @@ class Copilot(Program):
         "COPILOT_OFFLINE": "true",
         "COPILOT_AUTO_UPDATE": "false",
     }
+    own_texts = (r"square\.png", r"Image file at path .*")
     story = Story(
         lambda command: Call("bash", {"command": command, "description": "Looks"}),
         lambda asked: [
@@ -72,6 +76,9 @@ class Copilot(Program):
         found = re.search(r"--resume=(\S+)", printed)
         assert found is not None, printed
         return found.group(1)
+
+    def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:  # noqa: ARG002
+        return [*command, "--allow-all-tools", "-p", said]
 
     def say(self, terminal: Terminal, turn: Turn) -> None:
         """Say something in the terminal, and wait for the answer."""

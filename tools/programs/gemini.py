@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
@@ -28,6 +28,7 @@ class Gemini(Program):
     version = "0.61.0"
     packages = (f"@google/gemini-cli@{version}",)
     command = "node_modules/.bin/gemini"
+    store = ".gemini/tmp"
     newer_node = True
     variables: ClassVar = {
         "GOOGLE_GEMINI_BASE_URL": "{url}",
@@ -35,6 +36,7 @@ class Gemini(Program):
         "GEMINI_CLI_TRUST_WORKSPACE": "true",
         "GEMINI_CLI_NO_RELAUNCH": "true",
     }
+    own_texts = ("--- Content from referenced files ---", "--- End of content ---", "Content from .*")
     story = Story(
         lambda command: Call("run_shell_command", {"command": command, "description": "Looks"}),
         lambda asked: [Call("invoke_agent", {"agent_name": "generalist", "prompt": asked})],
@@ -56,6 +58,9 @@ class Gemini(Program):
     def turn(self, world: World, turn: Turn, *more: str) -> None:
         """Say something without a terminal."""
         world.run(self.start(world), "--yolo", *more, "-p", turn.said)
+
+    def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:  # noqa: ARG002
+        return [*command, "--yolo", "-p", said]
 
     @contextmanager
     def screen(self, world: World, *more: str) -> Iterator[Terminal]:

@@ -1,6 +1,8 @@
 """Goose: a SQLite database for all sessions."""
 
+import re
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -34,6 +36,7 @@ class Goose(Program):
     version = "1.52.0"
     packages = (f"@aaif/goose-binary-linux-x64@{version}",)
     command = "node_modules/@aaif/goose-binary-linux-x64/bin/goose"
+    store = ".local/share/goose/sessions/sessions.db"
     variables: ClassVar = {
         "GOOSE_PROVIDER": "openai",
         "GOOSE_MODEL": "stand-in",
@@ -63,6 +66,13 @@ class Goose(Program):
     def turn(self, world: World, turn: Turn, *more: str) -> None:
         """Say something."""
         world.run(self.start(world), "run", "-t", turn.said, *more)
+
+    def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:  # noqa: ARG002
+        return ["run", "-r", *command[-2:], "-t", said]
+
+    def id_in(self, printed: str) -> str:
+        found = re.search(r"^(\d{8}_\d+) - ", printed, re.MULTILINE)
+        return found.group(1) if found else ""
 
     def say(self, terminal: Terminal, turn: Turn) -> None:
         """Say something in the terminal, and wait for the answer."""

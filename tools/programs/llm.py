@@ -42,7 +42,9 @@ class Llm(Program):
     packages = (f"llm=={version}",)
     installer = "pip"
     command = "bin/llm"
+    store = ".config/io.datasette.llm/logs.db"
     variables: ClassVar = {"OPENAI_API_KEY": KEY, "LLM_USER_PATH": "{home}/.config/io.datasette.llm"}
+    resumes = False
     story = Story(lambda command: Call("shell", {"command": command}))
 
     def script(self) -> Script:

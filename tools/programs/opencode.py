@@ -5,7 +5,7 @@ import re
 import sqlite3
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,6 +28,7 @@ class OpenCode(Program):
     version = "1.18.33"
     packages = (f"opencode-ai@{version}",)
     command = "node_modules/.bin/opencode"
+    store = ".local/share/opencode/opencode.db"
     variables: ClassVar = {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
     story = Story(
         lambda command: Call("bash", {"command": command, "description": "Looks"}),
@@ -53,6 +54,9 @@ class OpenCode(Program):
         settings: Raw = {"autoupdate": False, "share": "disabled", "permission": {"*": "allow"}}
         settings |= {"model": "stand-in/model", "small_model": "stand-in/model"}
         (folder / "opencode.json").write_text(json.dumps(settings | {"provider": {"stand-in": provider}}))
+
+    def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:  # noqa: ARG002
+        return ["run", *command, said]
 
     @contextmanager
     def server(self, world: World) -> Iterator["Server"]:

@@ -43,7 +43,9 @@ class OpenHands(Program):
     installer = "pip"
     python = "3.12"
     command = "bin/python"
+    store = ".openhands/conversations"
     variables: ClassVar = {"OPENHANDS_SUPPRESS_BANNER": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    resumes = False
     story = Story(lambda command: Call("terminal", {"command": command}))
 
     def script(self) -> Script:
@@ -68,7 +70,7 @@ class OpenHands(Program):
     def talk(self, world: World) -> Told:
         one = self.story
         script = str(world.folder / "talk.py")
-        world.run(self.start(world), script, world.stand_in.url, str(world.home / "conversations"))
+        world.run(self.start(world), script, world.stand_in.url, str(world.home / self.store))
         start = lines_of(one.depth, one.count, one.weigh, one.picture)
         tree = {
             "current": [*start, *lines_of(one.paint), SUMMARISED, *lines_of(one.colour)],
@@ -79,6 +81,6 @@ class OpenHands(Program):
 
     def cut(self, world: World, fixtures: Path) -> None:
         cutting = Cutting(world)
-        folder = world.home / "conversations"
+        folder = world.home / self.store
         for source in sorted(folder.rglob("*.json")):
             cutting.json(source, fixtures / source.relative_to(folder), ["tools", "agent", "stats"])

@@ -25,6 +25,7 @@ class Pi(Program):
     version = "1.6.0"
     packages = (f"@earendil-works/pi-coding-agent@{version}",)
     command = "node_modules/.bin/pi"
+    store = ".pi/agent/sessions"
     newer_node = True
     variables: ClassVar = {"PI_OFFLINE": "1"}
     story = Story(lambda command: Call("bash", {"command": command}))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tools.programs.stand_in import SUMMARY, Script
-from tools.programs.story import Line
+from tools.programs.story import Line, Story
 from tools.programs.world import World
 
 Raw = dict[str, Any]
@@ -45,6 +45,29 @@ class Program(ABC):
     newer_node: ClassVar[bool] = False
     variables: ClassVar[Mapping[str, str]] = {}
     """Its environment. `{url}` is the stand-in, `{home}` the home folder."""
+    story: ClassVar[Story]
+    store: ClassVar[str]
+    """Where its sessions stand in the home folder: how the names of the files there begin."""
+    resumes: ClassVar[bool] = True
+    """Whether forklore can write a session for it."""
+    own_texts: ClassVar[Sequence[str]] = ()
+    """Patterns of whole texts that the program sends in the user's name."""
+
+    @property
+    def known_as(self) -> str:
+        """Return the name that forklore has for it."""
+        return self.name
+
+    def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:  # noqa: ARG002
+        """Return what says something in a session without a terminal.
+
+        command: what opens it in one, without the program's name.
+        """
+        return [*command, "-p", said]
+
+    def id_in(self, printed: str) -> str:  # noqa: ARG002
+        """Return the id of the session from what the program's import of it printed."""
+        return ""
 
     @abstractmethod
     def script(self) -> Script:

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -44,6 +45,7 @@ class Qwen(Program):
     version = "0.24.4"
     packages = (f"@qwen-code/qwen-code@{version}",)
     command = "node_modules/.bin/qwen"
+    store = ".qwen/projects"
     newer_node = True
     variables: ClassVar = {
         "OPENAI_BASE_URL": "{url}/v1",
@@ -51,6 +53,7 @@ class Qwen(Program):
         "OPENAI_MODEL": "qwen3-vl-plus",
         "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1",
     }
+    own_texts = ("--- Content from referenced files ---", "--- End of content ---", "Content from .*")
     story = Story(
         lambda command: Call("run_shell_command", {"command": command, "is_background": False}), _agent
     )
@@ -71,6 +74,9 @@ class Qwen(Program):
         """Say something."""
         said = f"@square.png {turn.said}" if turn.image else turn.said
         world.run(self.start(world), "--auth-type", "openai", "--yolo", *more, "-p", said)
+
+    def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:  # noqa: ARG002
+        return ["--auth-type", "openai", "--yolo", *command, "-p", said]
 
     def say(self, terminal: Terminal, turn: Turn) -> None:
         """Say something in the terminal, and wait for the answer."""

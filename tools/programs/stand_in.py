@@ -121,7 +121,7 @@ class StandIn:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=[0.05], daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -168,7 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
             step = Step(step.text, step.thought, (), step.slow)
         if _asks_for_json(body):
             step = Step(json.dumps({"title": TITLE, "next_speaker": "user", "reasoning": "all is said"}))
-        usage = len(parts) * 10
+        usage = sum(len(part.text) for part in parts) // 4
         is_streamed = bool(body.get("stream")) or "stream" in path
         events = speak(step, body, usage, is_streamed)
         if not is_streamed:

@@ -73,6 +73,8 @@ class Story:
     long: Turn = field(init=False)
     helper: Turn | None = field(init=False, default=None)
     weather: Turn = field(init=False)
+    light: Turn = field(init=False)
+    moon: Turn = field(init=False)
     waves: Turn = field(init=False)
 
     def __post_init__(self) -> None:
@@ -100,6 +102,8 @@ class Story:
                 ],
                 ["windy", ""],
             ),
+            "light": Turn("Where is the light?", [Step("On the rock.")]),
+            "moon": Turn("Is there a moon?", [Step("A thin one.")]),
             "waves": Turn(f"Remember:{' wave' * 2000}", [Step("I do.")]),
         }
         if self.agent is not None:

@@ -4,6 +4,7 @@ import io
 import itertools
 import json
 import uuid
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
@@ -545,6 +546,95 @@ def test_in_chatgpts_export_a_call_is_a_message_of_its_own(run: Forklore, talk: 
         "ai Yes.",
     ]
     assert "2024-05-01 10:00:04 UTC" in run(f"log {again[0]} -n 1").out
+
+
+PICTURE, FILM = b"bytes of a picture", b"bytes of a film"
+LEFT_OUT = "files that are left out: {}; {} has no place for them, or they are gone\n"
+
+
+@pytest.fixture
+def shown(run: Forklore, tmp_path: Path) -> str:
+    """A conversation whose question names four files."""
+    for name, content in (("pic.png", PICTURE), ("film.mp4", FILM), ("a.pdf", b"%PDF"), ("a.txt", b"note")):
+        (tmp_path / name).write_bytes(content)
+    files = " ".join(f"--attach {tmp_path}/{name}" for name in ("pic.png", "film.mp4", "a.pdf", "a.txt"))
+    run(f"say shown 'look at these' {files}")
+    run("say shown nice --role ai")
+    return "shown"
+
+
+@pytest.mark.parametrize(
+    ("name", "left_out", "kinds"),
+    [
+        ("messages", 0, ["image_url", "file", "file", "file"]),
+        ("claude-code", 1, ["image", "document", "document"]),
+        ("chatgpt", 4, None),
+    ],
+)
+def test_files_go_along_or_are_counted(
+    run: Forklore, shown: str, tmp_path: Path, name: str, left_out: int, kinds: list[str] | None
+) -> None:
+    path = tmp_path / "out"
+    told = run(f"export {shown} --format {name} --output {path}")
+    again = run(f"import {path}").lines[0].split("\t")[0]
+
+    assert (told.code, told.err) == (0, LEFT_OUT.format(left_out, name) if left_out else "")
+    question, answer = [json.loads(line)["content"][0] for line in run(f"log {again} --reverse --json").lines]
+    assert (question["text"], answer["text"]) == ("look at these", "nice")
+    if kinds is None:
+        names = [one["name"] for one in question["attachments"]]
+        assert names == ["pic.png", "film.mp4", "a.pdf", "a.txt"]
+    else:
+        assert [one["type"] for one in question["events"]] == ["text", *kinds]
+        assert b64encode(PICTURE).decode() in path.read_text()
+
+
+@pytest.mark.parametrize(("first", "then"), [("messages", "claude-code"), ("claude-code", "messages")])
+def test_bytes_in_a_message_go_along_from_one_format_to_another(
+    run: Forklore, shown: str, tmp_path: Path, first: str, then: str
+) -> None:
+    run(f"export {shown} --format {first} --output {tmp_path}/first")
+    between = run(f"import {tmp_path}/first").lines[0].split("\t")[0]
+    run(f"export {between} --format {then} --output {tmp_path}/then")
+    again = run(f"import {tmp_path}/then").lines[0].split("\t")[0]
+
+    assert b64encode(PICTURE).decode() in (tmp_path / "then").read_text()
+    assert run(f"log {again}").out.count("look at these") == 1
+    assert b64encode(PICTURE).decode() not in run(f"log {again}").out
+
+
+def test_a_file_whose_bytes_are_gone_is_counted(run: Forklore, tmp_path: Path) -> None:
+    told = json.dumps(
+        [
+            {
+                "id": "g",
+                "mapping": {
+                    "n": {
+                        "parent": None,
+                        "message": {
+                            "author": {"role": "user"},
+                            "content": {"content_type": "text", "parts": ["look"]},
+                            "metadata": {"attachments": [{"id": "file-AbC12345", "name": "pic.png"}]},
+                        },
+                    }
+                },
+            }
+        ]
+    )
+    (tmp_path / "old.json").write_text(told)
+    old = run(f"import {tmp_path}/old.json").lines[0].split("\t")[0]
+
+    found = run(f"export {old} --format messages")
+
+    assert json.loads(found.out)["messages"][0]["content"] == "look"
+    assert found.err == LEFT_OUT.format(1, "messages")
+
+
+def test_markdown_names_files(run: Forklore, shown: str) -> None:
+    found = run(f"export {shown} --format markdown")
+
+    assert found.err == ""
+    assert "look at these\n\n[file pic.png]\n\n[file film.mp4]" in found.out
 
 
 def test_markdown_is_for_people(run: Forklore, talk: str) -> None:

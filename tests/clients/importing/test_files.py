@@ -140,6 +140,58 @@ def test_a_value_that_is_too_long_is_an_error_before_it_is_read(text: bytes) -> 
         values_of(text % (b"x" * 4_000_000), bytes_max=2_000_000)
 
 
+@pytest.mark.parametrize("text", [b"[[%s]]", b'{"a": [%s]}\n', b'{"a":\n[%s]}', b"1\n[%s]"])
+def test_a_value_of_too_many_values_is_an_error_before_it_is_read(
+    text: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_records, "VALUES_MAX", 1_000)
+    for many in (b"{},", b"0,", b'{"a":1},'):
+        with pytest.raises(MalformedFileError, match="more than 1,000 values"):
+            values_of(text % (many * 1_000 + b'"a"'))
+    words = b'"%s"' % (b'a, [b], {c} \\" ' * 2_000)
+
+    assert len(values_of(text % words)) in (1, 2)
+
+
+@pytest.mark.parametrize("text", [b"%s[1,\n2]%s", b'1%s\n"a"%s', b"%s1\n"])
+def test_much_white_space_is_passed_in_few_steps(text: bytes) -> None:
+    class Stepped(io.BufferedReader):
+        steps = 0
+
+        def read(self, size: int | None = -1) -> bytes:
+            self.steps += 1
+            return super().read(size)
+
+        def readline(self, size: int | None = -1) -> bytes:
+            self.steps += 1
+            return super().readline(size)
+
+    space = (b" \r\n" * 100 + b"\t" * 100) * 5_000
+    stream = Stepped(io.BytesIO(text.replace(b"%s", space)), 100_000)
+    values = [record.value for record in records_of(stream)]
+
+    assert values in ([1, 2], [1, "a"], [1])
+    assert stream.steps < 200
+
+
+def test_what_stands_behind_much_white_space_has_its_line_and_its_column() -> None:
+    text = b"1\n" + b"\n" * 1_000_000 + b"   nonsense\n"
+    with pytest.raises(MalformedFileError, match="line 1000002: not JSON: Expecting value at column 4"):
+        [record.value for record in records_of(io.BufferedReader(io.BytesIO(text)))]
+
+
+def test_an_archive_that_unpacks_to_much_more_than_programs_write_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    for blanks, said in ((9_000_000, "no format"), (11_000_000, "the archive unpacks to 11,000,")):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("conversations.json", b"\n" * blanks + json.dumps([CHATGPT]).encode())
+        if said == "no format":
+            assert trees_in(path) == ["g"]
+        else:
+            with pytest.raises(MalformedFileError, match=said):
+                trees_in(path)
+
+
 @pytest.mark.parametrize(
     ("text", "tree_id"),
     [
@@ -231,6 +283,20 @@ def test_a_folder_is_read_file_by_file_and_what_is_of_no_format_is_counted(tmp_p
 
     assert [tree.tree_id for tree in read_file(tmp_path, report)] == ["c", "g", "t"]
     assert report.lines() == ["file without conversations: 3 (package.json, ._d.jsonl, picture.png)"]
+
+
+def test_links_of_a_folder_are_counted_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "secret.json").write_text(json.dumps([CLAUDE]))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "own.json").write_text(json.dumps([CHATGPT]))
+    (folder / "linked.json").symlink_to("../elsewhere/secret.json")
+    (folder / "linked").symlink_to("../elsewhere")
+    report = ImportReport()
+
+    assert [tree.tree_id for tree in read_file(folder, report)] == ["g"]
+    assert report.lines() == ["link, which is not followed: 2 (linked, linked.json)"]
 
 
 def test_a_file_of_a_folder_that_cannot_be_read_stops_no_other_one(tmp_path: Path) -> None:

@@ -22,7 +22,29 @@ NAMES = {
     "open-webui": "id chat history messages currentId parentId childrenIds role content files file",
     "librechat": "conversationId messageId parentMessageId messages children text content type tool_call",
     "sillytavern": "user_name character_name is_user mes swipes swipe_id swipe_info send_date",
-    "messages": "messages conversations role from content value tool_calls function arguments system",
+    "gemini-cli": "sessionId projectHash $set $rewindTo messages id type content text functionResponse "
+    "functionCall toolCalls result thoughts description timestamp displayContent tokens kind",
+    "qwen-code": "uuid sessionId parentUuid type message parts text thought functionCall functionResponse "
+    "systemPayload compressedHistory isSidechain agentId provenance displayText usageMetadata",
+    "pi": "type id parentId timestamp version cwd message role content text summary firstKeptEntryId "
+    "toolCallId usage data mimeType name command",
+    "copilot-cli": "type data id timestamp parentId agentId content toolRequests attachments assetId "
+    "toolCallId result success summaryContent reasoningText externalId role",
+    "opencode": "info messages parts id role time created parentID revert messageID type text state status "
+    "callID tool tokens cache summary synthetic mime tail_start_id",
+    "goose": "conversation working_dir id role content type text metadata userVisible toolCall toolResult "
+    "value usage inference created turnContext",
+    "cline": "messages sessionId origin parentThreadId id role content type text ts metrics modelInfo",
+    "openhands": "id persistence_dir execution_status stats usage_to_metrics token_usages response_id tags",
+    "continue": "sessionId history message contextItems toolCallStates output content role toolCalls "
+    "function conversationSummary usage title",
+    "kimi-code": "type protocol_version message id role content origin kind event uuid stepUuid part text "
+    "think toolCallId result output parentUuid count summary keptUserMessageCount time usage",
+    "llm": "hash parent_hash",
+    "openai-agents": "session_id message_data",
+    "llama-webui": "conv currNode id name messages parent role content type timestamp thinking extra",
+    "messages": "messages conversations parts kind part_kind data lc kwargs parentId threadId id role "
+    "from content value tool_calls function arguments system",
     "trees": "message_tree_id prompt message_id role text replies rank created_date",
     "chatgpt": "mapping id parent children message author role content content_type parts",
     "claude": "uuid chat_messages sender text content type files file_name parent_message_uuid name",

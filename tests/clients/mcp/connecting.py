@@ -107,6 +107,8 @@ async def call(client: Client, tool: str, **given: Any) -> dict[str, Any]:
     if answer.is_error:
         raise Refused(text)
     assert json.loads(text) == answer.structured_content
+    assert "\n" not in text
+    assert json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":")) == text
     return dict(answer.structured_content or {})
 
 

@@ -59,8 +59,9 @@ def test_the_help_registers_the_program_that_was_started(tmp_path: Path) -> None
 
     lines = registrations(str(program), tmp_path / "data").split("\n\n")
 
-    claude, cursor, code, openai = lines
-    assert claude.endswith(f"-- {program} mcp --data {tmp_path / 'data'}")
+    claude, codex, gemini, qwen, cursor, code, openai = lines
+    for line in (claude, codex, gemini, qwen):
+        assert line.endswith(f" {program} mcp --data {tmp_path / 'data'}")
     for line in (cursor, openai, code):
         assert json.dumps(str(program)) in line
     found = json.loads(cursor.partition(": ")[2])["mcpServers"]["forklore"]
@@ -144,3 +145,26 @@ def test_the_sessions_of_claude_code_are_brought_once_and_grow(tmp_path: Path) -
     assert grown[0] == ["And its tests", "Mend the parser"]
     assert len(first[1]) == 1
     assert grown[1] == first[1]
+
+
+def test_a_linked_folder_of_sessions_is_told_and_not_followed(tmp_path: Path) -> None:
+    projects = tmp_path / ".claude" / "projects"
+    for project in (projects / "-work-app", tmp_path / "elsewhere"):
+        project.mkdir(parents=True)
+        (project / "s.jsonl").write_text(rows(f"Mend {project.name}"))
+    (projects / "linked").symlink_to(tmp_path / "elsewhere")
+    options = ["--data", str(tmp_path / "data"), "--user", "ann", "--import-claude-code"]
+
+    ended = subprocess.run(
+        [*COMMAND, *options],
+        env=environment(HOME=str(tmp_path)),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert f"{projects}/linked: a link, which is not followed\n" in ended.stderr
+    assert "-work-app: 1 tree, 1 entry" in ended.stderr
+    assert "elsewhere" not in ended.stderr

@@ -338,6 +338,8 @@ LISTS = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
         ("POST", {"Authorization": "Bearer " + "x" * 300}, LISTS, 401),
         ("POST", {"Authorization": "Bearer ann", "X-API-Key": "wrong"}, LISTS, 401),
         ("POST", {"Authorization": "Bearer ann", "X-API-Key": "local-key"}, LISTS, 200),
+        ("POST /", {"Authorization": "Bearer ann", "X-API-Key": "local-key"}, LISTS, 200),
+        ("POST //", {"Authorization": "Bearer ann"}, LISTS, 404),
         ("GET", {}, b"", 401),
         ("GET", {"Authorization": "Bearer ann"}, b"", 405),
         ("DELETE", {"Authorization": "Bearer ann"}, b"", 405),
@@ -351,8 +353,9 @@ def test_a_request_that_is_none_for_the_tools_is_refused(
 ) -> None:
     accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
+    method, _, slashes = method.partition(" ")
     answer = httpx2.request(
-        method, f"{url}/mcp", headers={**accepted, **headers}, content=body, trust_env=False
+        method, f"{url}/mcp{slashes}", headers={**accepted, **headers}, content=body, trust_env=False
     )
 
     assert answer.status_code == status
@@ -419,7 +422,7 @@ def test_a_tool_that_fails_leaves_a_trace_without_texts(
 
 def test_no_answer_holds_a_character_that_hides_or_that_a_terminal_obeys(ann: Forklore) -> None:
     chat = ann.conversation()
-    hidden = "\x1b[2J\x07\x9b2J\u202e\u200b\U000e0041"
+    hidden = "\x1b[2J\x07\x9b2J\u202e\u200b\U000e0041\u3164\u034f\ufff9\u115f\uffa0"
     chat.say("user", f"secret {hidden}", agent_id=f"an agent {hidden}")
     chat.update(title=f"secret\nof {hidden}{'x' * 200}")
 
@@ -440,6 +443,7 @@ def test_no_answer_holds_a_character_that_hides_or_that_a_terminal_obeys(ann: Fo
     text, *others = run(story, here(ann))
 
     for told in (text, *others):
+        assert {one for one in hidden if not one.isascii()}.isdisjoint(told)
         assert {one for one in hidden if not one.isprintable()}.isdisjoint(told)
-    spelled = "\x1b[2J\x07\\u{9b}2J\\u{202e}\\u{200b}\\u{e0041}"
+    spelled = "\x1b[2J\x07\\u{9b}2J\\u{202e}\\u{200b}\\u{e0041}\\u{3164}\\u{34f}\\u{fff9}\\u{115f}\\u{ffa0}"
     assert json.loads(text)["entries"][0]["text"] == f"secret {spelled}"

@@ -308,6 +308,79 @@ def test_what_a_tool_cannot_do_is_told(ann: Forklore, tool: str, given: dict[str
     assert "pydantic" not in run(story, here(ann))
 
 
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("list_conversations", {"limit": None, "branches_of": None, "title": None, "page": None}),
+        ("search_conversations", {"query": "fern", "limit": None, "conversation_id": None}),
+        ("say", {"text": "fern", "role": None, "context": None, "call_id": "12345678"}),
+    ],
+)
+def test_null_for_an_optional_argument_is_none(ann: Forklore, tool: str, given: dict[str, Any]) -> None:
+    run(lambda client: call(client, tool, **given), here(ann))
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "said"),
+    [
+        ("say", {"text": None, "call_id": "12345678"}, "say: text: Input should be a valid string"),
+        (
+            "list_conversations",
+            {"limit": "x"},
+            "list_conversations: limit: Input should be a valid integer, ",
+        ),
+        (
+            "search_conversations",
+            {"query": "x", "row": 1},
+            "row: it takes only query, conversation_id, limit",
+        ),
+        (
+            "search_conversations",
+            {"query": "x", "row": None},
+            "row: it takes only query, conversation_id, lim",
+        ),
+        (
+            "read_conversation",
+            {"conversation_id": {"a": [1, 2]}},
+            "conversation_id: Input should be a valid st",
+        ),
+    ],
+)
+def test_a_wrong_argument_is_told_in_one_line(
+    ann: Forklore, tool: str, given: dict[str, Any], said: str
+) -> None:
+    async def story(client: Client) -> str:
+        with pytest.raises(Refused) as refused:
+            await call(client, tool, **given)
+        return str(refused.value)
+
+    told = run(story, here(ann))
+
+    assert said in told
+    assert len(told.splitlines()) == 1
+    assert len(told) < 200
+
+
+def test_an_address_that_is_shown_is_an_id(ann: Forklore) -> None:
+    chat = ann.conversation()
+    first, second = (chat.say("user", text) for text in ("One", "Two"))
+
+    async def story(client: Client) -> list[list[str]]:
+        window = await call(client, "read_conversation", conversation_id=chat.id, limit=1)
+        at = {"conversation_id": window["uri"]}
+        entry = {"entry_id": f"{window['uri']}/entries/{first.id}"}
+        found = [
+            await call(client, "read_conversation", **given)
+            for given in (at, {"conversation_id": window["older_uri"]}, at | entry)
+        ]
+        await call(client, "delete_conversation", **at, whole_tree=None)
+        return [[one["text"] for one in window["entries"]] for window in found]
+
+    assert run(story, here(ann)) == [["Two", "One"], ["Two", "One"], ["One"]]
+    assert second.id
+    assert [*ann.conversations()] == []
+
+
 def test_the_server_says_its_version(ann: Forklore) -> None:
     async def story(client: Client) -> str:
         assert client.server_info is not None

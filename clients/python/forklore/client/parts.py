@@ -12,6 +12,11 @@ OF_MESSAGE = {"role", "text", "events", "attachments", "source"}
 """What a message has that an import or a person has written. Adapters keep more."""
 
 
+_FILES = ("file", "image", "image_url", "input_image", "input_file", "document")
+"""Parts that name a file, or hold its bytes as a provider of models takes them."""
+_NAMES = ("name", "filename", "title")
+
+
 def is_shown(entry: Entry) -> bool:
     """Return whether an entry is a message, names files, or has a text.
 
@@ -38,9 +43,14 @@ def parts_in(element: Mapping[str, Any]) -> Iterator[Part]:
     yield from files_in(element)
 
 
+def attached_in(element: Mapping[str, Any]) -> list[Part]:
+    """Return the files of an element, as it has them."""
+    return _listed(element.get("attachments"))
+
+
 def files_in(element: Mapping[str, Any]) -> Iterator[Part]:
     """Yield the files of an element: what names each best."""
-    for file in _listed(element.get("attachments")):
+    for file in attached_in(element):
         named = (file.get(member) for member in ("name", "attachmentId", "href", "id"))
         yield {"type": "file", "name": next(filter(None, named), None)}
 
@@ -71,8 +81,9 @@ def line_of(part: Part) -> str:
     kind = part.get("type")
     if kind == "text" and isinstance(part.get("text"), str):
         return str(part["text"])
-    if kind == "file":
-        return f"[file {part.get('name')}]"
+    if kind in _FILES:
+        held = part["file"] if isinstance(part.get("file"), Mapping) else part
+        return f"[file {next((held[one] for one in _NAMES if held.get(one)), kind)}]"
     if kind in ("thinking", "reasoning", "thoughts", "reasoning_recap"):
         held = next(
             (part[name] for name in ("thinking", "thoughts", "summary", "content") if part.get(name)), ""

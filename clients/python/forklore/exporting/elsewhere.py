@@ -1,37 +1,63 @@
 """One branch in the formats of other systems, as `forklore import` and these systems read them."""
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.generated.results import ConversationDetails, Entry
+from forklore.client.generated.results import AttachedFile, ConversationDetails, Entry
 from forklore.client.messages import HISTORY, role_of, said_at, text_in
-from forklore.client.parts import OF_MESSAGE, Part, is_shown, line_of, parts_in, said
+from forklore.client.parts import OF_MESSAGE, Part, attached_in, files_in, is_shown, line_of, parts_in, said
+from forklore.exporting.bytes_within import Files, Inline, inline_of
 
 _ROLES = {"user": "user", "ai": "assistant", "system": "system", "tool": "tool"}
+_OF_TOOLS = ("thinking", "tool_use", "tool_result")
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """An entry that is exported. role: `user`, `assistant`, `system` or `tool`. at: as RFC 3339."""
+    """An entry that is exported. role: `user`, `assistant`, `system` or `tool`. at: as RFC 3339.
+
+    parts: what it says; a part may hold the bytes of a file. files: the attachments that it names.
+    lost: the files that are no attachments.
+    """
 
     turn_id: str
     role: str
     at: str
     parts: list[Part]
+    files: Sequence[AttachedFile] = ()
+    lost: Sequence[Part] = ()
 
     def of(self, *kinds: str) -> list[Part]:
         """Return the parts of some types."""
         return [part for part in self.parts if part.get("type") in kinds]
 
     @property
+    def words(self) -> list[Part]:
+        """What is no thought, no call, no result and no file."""
+        return [one for one in self.parts if one.get("type") not in _OF_TOOLS and inline_of(one) is None]
+
+    @property
     def text(self) -> str:
-        """The words, and what no other format has a place for, such as files."""
-        others = ("thinking", "tool_use", "tool_result")
-        return "\n\n".join(line_of(part) for part in self.parts if part.get("type") not in others)
+        """The words as one text."""
+        return "\n\n".join(map(line_of, self.words))
+
+    def inlined(self, files: Files) -> list[Inline]:
+        """Return the files with their bytes. Those that have none are counted."""
+        files.left_out += len(self.lost)
+        held = [*map(inline_of, self.parts), *map(files.inlined, self.files)]
+        return [one for one in held if one is not None]
+
+    def leave_files(self, files: Files) -> None:
+        """Count all files: the format has no place for them."""
+        files.left_out += (
+            len(self.lost) + len(self.files) + sum(inline_of(one) is not None for one in self.parts)
+        )
 
 
 def turns_of(entries: Iterable[Entry]) -> Iterator[Turn]:
@@ -44,21 +70,23 @@ def turns_of(entries: Iterable[Entry]) -> Iterator[Turn]:
             entry.content_type == HISTORY and isinstance(first, Mapping) and not first.keys() - OF_MESSAGE
         )
         words: list[Part] = [{"type": "text", "text": text_in(first) or ""}]
-        parts = list(parts_in(first)) if is_plain else words
+        parts = list(parts_in({**first, "attachments": []})) if is_plain else words
         role = _ROLES.get(role_of(entry) or "", "assistant")
-        yield Turn(entry.id, role, said_at(entry), parts)
+        files = entry.attachments or ()
+        lost = [one for one in attached_in(first) if one.get("id") not in {file.id for file in files}]
+        yield Turn(entry.id, role, said_at(entry), parts, files, lost if is_plain else ())
 
 
 Lines = Iterator[str]
 
 
-def messages(about: ConversationDetails, turns: Iterable[Turn]) -> Lines:
+def messages(about: ConversationDetails, turns: Iterable[Turn], files: Files) -> Lines:
     """Yield a list of messages as the APIs of models take them."""
-    held = [message for turn in turns for message in _messages_of(turn)]
+    held = [message for turn in turns for message in _messages_of(turn, files)]
     yield jsontext.write({"id": about.id, "title": about.title, "messages": held}) + "\n"
 
 
-def _messages_of(turn: Turn) -> Iterator[dict[str, Any]]:
+def _messages_of(turn: Turn, files: Files) -> Iterator[dict[str, Any]]:
     calls = [
         {
             "id": part.get("id"),
@@ -72,8 +100,11 @@ def _messages_of(turn: Turn) -> Iterator[dict[str, Any]]:
         **({"reasoning_content": thoughts} if thoughts else {}),
         **({"tool_calls": calls} if calls else {}),
     }
-    if turn.text or more:
-        yield {"role": turn.role, "content": turn.text, "created_at": turn.at, **more}
+    held = [one.as_part for one in turn.inlined(files)]
+    words = [{"type": "text", "text": turn.text}] if turn.text else []
+    content = [*words, *held] if held else turn.text
+    if content or more:
+        yield {"role": turn.role, "content": content, "created_at": turn.at, **more}
     for part in turn.of("tool_result"):
         named = {"tool_call_id": part.get("tool_use_id"), "name": part.get("name")}
         yield {"role": "tool", "content": said(part.get("content", "")), "created_at": turn.at, **named}
@@ -83,23 +114,30 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else jsontext.write(value)
 
 
-def markdown(about: ConversationDetails, turns: Iterable[Turn]) -> Lines:
-    """Yield a text for people: a heading for each message."""
+def markdown(about: ConversationDetails, turns: Iterable[Turn], _files: Files) -> Lines:
+    """Yield a text for people: a heading for each message. Files are named in it."""
     yield f"# {about.title or about.id}\n"
     for turn in turns:
-        words = "\n\n".join(map(line_of, turn.parts))
+        named = ({"type": "file", "name": file.name} for file in turn.files)
+        words = "\n\n".join(map(line_of, [*turn.parts, *named, *files_in({"attachments": turn.lost})]))
         yield f"\n## {turn.role}, {turn.at[:19].replace('T', ' ')} UTC\n\n{words}\n"
 
 
-def claude_code(about: ConversationDetails, turns: Iterable[Turn]) -> Lines:
+def claude_code(about: ConversationDetails, turns: Iterable[Turn], files: Files) -> Lines:
     """Yield the rows of a transcript of Claude Code."""
     before: str | None = None
     for turn in turns:
         row_id = str(uuid.uuid5(uuid.NAMESPACE_OID, turn.turn_id))
         kind = "user" if turn.role == "tool" else turn.role
-        content = [dict(part) for part in turn.of("thinking", "tool_use", "text", "tool_result")]
-        others = [part for part in turn.parts if part not in content]
+        content = [dict(part) for part in turn.of("text", *_OF_TOOLS)]
+        others = [part for part in turn.words if part.get("type") != "text"]
         content += [{"type": "text", "text": line_of(part)} for part in others]
+        if kind == "system":
+            turn.leave_files(files)
+        else:
+            blocks = [one.as_block for one in turn.inlined(files)]
+            files.left_out += blocks.count(None)
+            content += [dict(one) for one in blocks if one is not None]
         row = {"sessionId": about.id, "uuid": row_id, "parentUuid": before, "isSidechain": False}
         said = {"content": turn.text} if kind == "system" else {"message": {"role": kind, "content": content}}
         yield jsontext.write({**row, "type": kind, **said, "timestamp": turn.at}) + "\n"
@@ -108,22 +146,25 @@ def claude_code(about: ConversationDetails, turns: Iterable[Turn]) -> Lines:
         yield jsontext.write({"type": "summary", "summary": about.title, "leafUuid": before}) + "\n"
 
 
-def chatgpt(about: ConversationDetails, turns: Iterable[Turn]) -> Lines:
-    """Yield the `conversations.json` of an export of ChatGPT."""
+def chatgpt(about: ConversationDetails, turns: Iterable[Turn], files: Files) -> Lines:
+    """Yield the `conversations.json` of an export of ChatGPT. It names files, and has no bytes."""
     mapping: dict[str, dict[str, Any]] = {
         "root": {"id": "root", "message": None, "parent": None, "children": []}
     }
     before = "root"
     for turn in turns:
-        for number, (author, content, recipient) in enumerate(_contents_of(turn)):
-            node_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{turn.turn_id} {number}"))
+        turn.leave_files(files)
+        contents = list(_contents_of(turn))
+        for number, (author, content, recipient) in enumerate(contents, start=1):
+            node_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{turn.turn_id} {number - 1}"))
+            named = [_named(one) for one in turn.files] if number == len(contents) else []
             message = {
                 "id": node_id,
                 "author": author,
                 "create_time": _seconds(turn.at),
                 "content": content,
                 "recipient": recipient,
-                "metadata": {},
+                "metadata": {"attachments": named} if named else {},
             }
             mapping[node_id] = {"id": node_id, "message": message, "parent": before, "children": []}
             mapping[before]["children"].append(node_id)
@@ -133,33 +174,41 @@ def chatgpt(about: ConversationDetails, turns: Iterable[Turn]) -> Lines:
     yield jsontext.write([{**told, "current_node": before, "mapping": mapping}]) + "\n"
 
 
+def _named(file: AttachedFile) -> dict[str, Any]:
+    return {"id": file.id, "name": file.name, "size": file.size, "mime_type": file.content_type}
+
+
 def _contents_of(turn: Turn) -> Iterator[tuple[dict[str, Any], dict[str, Any], str]]:
     """Yield the author, the content and the recipient of each message that a turn becomes."""
-    for part in turn.parts:
-        author: dict[str, Any] = {"role": turn.role}
-        match part.get("type"):
-            case "thinking":
-                thought = {"summary": "", "content": part.get("thinking")}
-                yield author, {"content_type": "thoughts", "thoughts": [thought]}, "all"
-            case "tool_use":
-                text = _as_text(part.get("input", {}))
-                yield (
-                    author,
-                    {"content_type": "code", "language": "json", "text": text},
-                    str(part.get("name")),
-                )
-            case "tool_result":
-                author = {"role": "tool", "name": part.get("name")}
-                yield author, {"content_type": "text", "parts": [said(part.get("content", ""))]}, "all"
-            case _:
-                yield author, {"content_type": "text", "parts": [line_of(part)]}, "all"
+    words = turn.words
+    parts = [one for one in turn.parts if one in words or one.get("type") in _OF_TOOLS]
+    if turn.files and not words:
+        parts.append({"type": "text", "text": ""})  # what names the files
+    for is_said, run in groupby(parts, lambda one: one.get("type") not in _OF_TOOLS):
+        if is_said:
+            text = "\n\n".join(map(line_of, run))
+            yield {"role": turn.role}, {"content_type": "text", "parts": [text]}, "all"
+        else:
+            yield from map(partial(_content_of, turn), run)
+
+
+def _content_of(turn: Turn, part: Part) -> tuple[dict[str, Any], dict[str, Any], str]:
+    author: dict[str, Any] = {"role": turn.role}
+    if part.get("type") == "thinking":
+        thought = {"summary": "", "content": part.get("thinking")}
+        return author, {"content_type": "thoughts", "thoughts": [thought]}, "all"
+    if part.get("type") == "tool_use":
+        text = _as_text(part.get("input", {}))
+        return author, {"content_type": "code", "language": "json", "text": text}, str(part.get("name"))
+    author = {"role": "tool", "name": part.get("name")}
+    return author, {"content_type": "text", "parts": [said(part.get("content", ""))]}, "all"
 
 
 def _seconds(stamp: str) -> float:
     return datetime.fromisoformat(stamp).timestamp()
 
 
-WRITERS: Mapping[str, Callable[[ConversationDetails, Iterable[Turn]], Lines]] = {
+WRITERS: Mapping[str, Callable[[ConversationDetails, Iterable[Turn], Files], Lines]] = {
     "messages": messages,
     "markdown": markdown,
     "claude-code": claude_code,

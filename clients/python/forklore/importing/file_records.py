@@ -5,17 +5,21 @@ of it is to do is not even read.
 """
 
 import hashlib
+import io
 import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
+from zipfile import ZipExtFile
 
 from forklore.client import jsontext
 from forklore.importing.foreign_trees import MalformedFileError
 
-RECORD_BYTES_MAX = 512 * 1024 * 1024
-"""The longest line of a file, or element of its array."""
+RECORD_BYTES_MAX = 256 * 1024 * 1024
+"""The longest line of a file, or element of its array: one conversation, with the files in it."""
+VALUES_MAX = 1_000_000
+"""The most values in one of them. Each takes up to a hundred times its bytes when it is read."""
 CHUNK_BYTES = 1024 * 1024
 _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 _FOREIGN_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -25,6 +29,7 @@ _TOKEN = re.compile(rb"(?:[^\[\]{},\"]++|" + _STRING + rb")*+([\[\]{},])", re.DO
 """What comes before a bracket or a comma, and it."""
 _BRACKET = re.compile(rb"(?:[^\[\]{}\"]++|" + _STRING + rb")*+([\[\]{}])", re.DOTALL)
 """The same inside an element, whose commas need not be seen."""
+_TEXT = re.compile(_STRING, re.DOTALL)
 _JOINT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*\{[ \t\r\n]*" + _STRING)
 Passes = Callable[[str], str]
 """Returns by the digest of a value's text the id of its tree if it is passed over, else nothing."""
@@ -88,8 +93,22 @@ def _first(stream: BinaryIO) -> tuple[bytes, int]:
         byte = stream.read(1)
     while byte and byte in _SPACE:
         line += byte == b"\n"
+        line += _skip(stream)
         byte = stream.read(1)
     return byte, line
+
+
+def _skip(stream: BinaryIO, *, to_line: bool = False) -> int:
+    """Skip the white space that is read already, and return how many lines end in it.
+
+    to_line: not what stands before the next value in its line.
+    """
+    if not isinstance(stream, io.BufferedReader | ZipExtFile):
+        return 0
+    ahead = stream.peek(CHUNK_BYTES)
+    space = ahead[: len(ahead) - len(ahead.lstrip(_SPACE))]
+    skipped = stream.read(space.rfind(b"\n") + 1 if to_line else len(space))
+    return skipped.count(b"\n")
 
 
 def _lines(stream: BinaryIO, line: int, bytes_max: int) -> Iterator[FileRecord]:
@@ -103,6 +122,8 @@ def _lines(stream: BinaryIO, line: int, bytes_max: int) -> Iterator[FileRecord]:
                     raise
                 raise UnfinishedError(str(error)) from error
             yield FileRecord(value, f"line {line}")
+        else:
+            line += _skip(stream, to_line=True)
 
 
 def _is_open(text: bytes) -> bool:
@@ -116,6 +137,7 @@ def _is_open(text: bytes) -> bool:
 def _parse(text: bytes, place: str, bytes_max: int) -> Any:
     if len(text) > bytes_max:
         raise MalformedFileError(f"{place}: more than {bytes_max:,} bytes")
+    _count(text, place)
     try:
         return _value(text.removeprefix(_MARK).decode())
     except UnicodeDecodeError as error:
@@ -128,6 +150,7 @@ def _parse_whole(text: bytes, line: int, bytes_max: int) -> Any:
     """Return the value of a file that is one value; `text` begins in its line `line`."""
     if len(text) > bytes_max:
         raise MalformedFileError(f"line {line}: more than {bytes_max:,} bytes")
+    _count(text, f"line {line}")
     try:
         return _value(text.decode())
     except UnicodeDecodeError as error:
@@ -136,6 +159,16 @@ def _parse_whole(text: bytes, line: int, bytes_max: int) -> Any:
         raise MalformedFileError(f"line {at}: not UTF-8 at byte {byte}") from error
     except _NotJsonError as error:
         raise MalformedFileError(f"line {line + error.line - 1}: {error}") from error
+
+
+def _count(text: bytes, place: str) -> None:
+    """Raise MalformedFileError if JSON text holds more than VALUES_MAX values."""
+
+    def most(text: bytes) -> int:
+        return sum(map(text.count, (b",", b"[", b"{")))
+
+    if most(text) > VALUES_MAX and most(_TEXT.sub(b"", text)) > VALUES_MAX:
+        raise MalformedFileError(f"{place}: more than {VALUES_MAX:,} values")
 
 
 class UnfinishedError(MalformedFileError):

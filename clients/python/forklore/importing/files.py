@@ -43,9 +43,14 @@ _BESIDE = {"projects": Reason.PROJECT, "memories": Reason.MEMORY}
 """What stands beside the conversations of an archive, and is counted one by one."""
 STDIN = "-"
 _DATABASES = (".db", ".sqlite", ".sqlite3")
+_NAMED = "looks like "
+"""Stands in the refusal of what is recognised."""
+AIDER = b"# aider chat started at"
 GZIP = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"
 """How an archive with files begins."""
+UNPACKED_BYTES, UNPACKED_TIMES = 10_000_000, 100
+"""How large an archive may become, in bytes or times its own. Of texts it is 5 to 20 times."""
 CHUNK_BYTES = 128 * 1024
 DETECTED_MAX = 100  # values that are looked at to find out the format
 
@@ -133,7 +138,8 @@ def read_file(
                 if not name:
                     raise
                 held.unknown.append(name)
-                unknown = unknown or f": {error}"
+                if not unknown or (_NAMED in str(error) and _NAMED not in unknown):
+                    unknown = f": {error}"
             except MalformedFileError as error:
                 if not name:
                     raise
@@ -253,11 +259,12 @@ def _streams(
     It is what opens the file, or the path of a database.
     """
     if path.is_dir():
-        sizes = {
-            one.relative_to(path).as_posix(): one.stat().st_size
-            for one in sorted(path.rglob("*"))
-            if one.is_file() and not one.is_symlink()
-        }
+        sizes = dict[str, int]()
+        for one in sorted(path.rglob("*")):
+            if one.is_symlink():
+                report.add(Reason.LINK, one.relative_to(path).as_posix())
+            elif one.is_file():
+                sizes[one.relative_to(path).as_posix()] = one.stat().st_size
         held.put(sizes, lambda name: (path / name).open("rb"), None)
         yield from _chosen(sizes, lambda name: (path / name).open("rb"), report, measure, held)
         for name in [one for one in held.others if one.endswith(_DATABASES) and is_database(path / one)]:
@@ -269,6 +276,9 @@ def _streams(
             sizes = {one.filename: one.file_size for one in archive.infolist() if not one.is_dir()}
         except ARCHIVE_ERRORS as error:
             raise MalformedFileError(f"damaged archive: {error}") from error
+        if (total := sum(sizes.values())) > max(UNPACKED_BYTES, UNPACKED_TIMES * path.stat().st_size):
+            archive.close()
+            raise MalformedFileError(f"the archive unpacks to {total:,} bytes: no program writes such a one")
         held.put(sizes, archive.open, archive)
         yield from _chosen(sizes, archive.open, report, measure, held)
     else:
@@ -276,8 +286,11 @@ def _streams(
             yield "", alone(path), path
             return
         with path.open("rb") as stream:
-            if stream.read(len(GZIP)) == GZIP:
-                raise MalformedFileError("compressed by gzip: unpack it first")
+            begin = stream.read(len(AIDER) + 1)
+        if begin.startswith(GZIP):
+            raise MalformedFileError("compressed by gzip: unpack it first")
+        if AIDER in begin:
+            raise UnknownFormatError("looks like a history of Aider: not supported")
         measure.total = path.stat().st_size
         yield "", alone(path), partial(path.open, "rb")
 

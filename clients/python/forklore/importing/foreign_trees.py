@@ -41,6 +41,7 @@ class Reason(StrEnum):
     PROJECT = "project of an archive"
     MEMORY = "memory of an archive"
     OTHER_FILE = "file without conversations"
+    LINK = "link, which is not followed"
     OTHER_RECORD = "record that is no message"
     UNFINISHED = "last line that is not finished"
     CHANGED = "message changed since an earlier import, kept as it was"

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from forklore.client import jsontext
+
 TOKENS_MAX = 2**50
 """More would not be taken as a sum."""
 
@@ -41,6 +43,27 @@ def parts_in(raw: Any) -> list[str | Mapping[str, Any]]:
 def text_in(*raw: Any) -> str:
     """Return the first that is a text and not empty; else an empty one."""
     return next((one for one in raw if isinstance(one, str) and one), "")
+
+
+def json_in(raw: Any) -> Any:
+    """Return what a text is as JSON; None for anything else.
+
+    >>> json_in('[1]'), json_in('no'), json_in(None)
+    ([1], None, None)
+    """
+    try:
+        return jsontext.read(raw) if isinstance(raw, str) else None
+    except ValueError:
+        return None
+
+
+def renamed(raw: Any, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return an object whose members have other names, such as usage in the words of Anthropic.
+
+    >>> renamed({"input": 3, "cost": 1}, {"input": "input_tokens"})
+    {'input_tokens': 3, 'cost': 1}
+    """
+    return {names.get(name, name): value for name, value in mapped(raw).items()}
 
 
 def with_parents(nodes: Mapping[str, Any], parent: str, children: str) -> Iterator[tuple[str, str | None]]:

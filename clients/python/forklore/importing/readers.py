@@ -18,12 +18,25 @@ from forklore.importing.formats import (
     chatgpt,
     claude,
     claude_code,
+    cline,
     codex,
+    continue_cli,
+    copilot,
+    gemini,
+    goose,
+    kimi,
     librechat,
+    llama_webui,
+    llm,
     message_trees,
     messages,
     open_webui,
+    openai_agents,
+    opencode,
+    openhands,
     own_lines,
+    pi,
+    qwen,
     sillytavern,
 )
 from forklore.importing.formats.own_lines import ForkTree
@@ -82,6 +95,27 @@ BUILT_IN = (
     Importer("open-webui", "Open WebUI", open_webui.is_chat, open_webui.conversations_of),
     Importer("librechat", "LibreChat", librechat.is_conversation, librechat.conversations_of),
     Importer("sillytavern", "SillyTavern", sillytavern.is_line, sillytavern.conversations_of),
+    Importer("gemini-cli", "Gemini CLI", gemini.is_session, gemini.conversations_of, joins=True),
+    Importer("qwen-code", "Qwen Code", qwen.is_row, qwen.conversations_of, joins=True),
+    Importer("pi", "pi", pi.is_line, pi.conversations_of, joins=True),
+    Importer("copilot-cli", "Copilot CLI", copilot.is_line, copilot.conversations_of, joins=True),
+    Importer(
+        "opencode", "opencode", opencode.is_export, opencode.conversations_of, opencode.TABLES, joins=True
+    ),
+    Importer("goose", "Goose", goose.is_session, goose.conversations_of, goose.TABLES, joins=True),
+    Importer("cline", "Cline", cline.is_session, cline.conversations_of, joins=True),
+    Importer("openhands", "OpenHands", openhands.is_state, openhands.conversations_of, joins=True),
+    Importer("continue", "Continue", continue_cli.is_session, continue_cli.conversations_of, joins=True),
+    Importer("kimi-code", "Kimi Code", kimi.is_line, kimi.conversations_of, joins=True),
+    Importer("llm", "llm", llm.is_record, llm.conversations_of, llm.TABLES),
+    Importer(
+        "openai-agents",
+        "an AdvancedSQLiteSession",
+        openai_agents.is_of,
+        openai_agents.conversations_of,
+        openai_agents.TABLES,
+    ),
+    Importer("llama-webui", "llama.cpp's web interface", llama_webui.is_export, llama_webui.conversations_of),
     Importer("messages", "messages", messages.is_messages, messages.conversations_of, is_general=True),
 )
 OWN = "forklore"
@@ -111,7 +145,10 @@ def format_of(value: Any) -> str | None:
         return None
     if value.get("type") == "header" and value.get("format") == OWN:
         return OWN
-    return _the_one([one for one in importers().values() if one.is_of(value)])
+    proved = [one for one in importers().values() if one.is_of(value)]
+    if all(one.is_general for one in proved) and _named_elsewhere(value) is not None:
+        return None
+    return _the_one(proved)
 
 
 def format_of_database(database: sqlite3.Connection) -> str:
@@ -124,7 +161,9 @@ def format_of_database(database: sqlite3.Connection) -> str:
     ]
     name = _the_one(proved)
     if name is None:
-        raise UnknownFormatError("a SQLite database of no program that is known: export from it first")
+        what = next((what for what, table, of in _INDEXES if of <= columns.get(table, set())), None)
+        said = "a SQLite database of no program that is known: export from it first"
+        raise UnknownFormatError(said if what is None else f"looks like {what}")
     return name
 
 
@@ -149,6 +188,13 @@ def read_records(
 
 
 _TELEGRAM = ("personal_chat", "private_group", "private_supergroup", "saved_messages", "bot_chat")
+_VIBE = (
+    {"parent_session_id", "child_sessions"},
+    {"generationStatus", "turnId"},
+    {"manifest_version", "projection_state"},
+    {"recovery_journal_record_version", "payload"},
+)
+"""Members of records of Mistral Vibe, which keeps a session in many files."""
 _ELSEWHERE: tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...] = (
     ("a Gemini takeout", lambda value: str(value.get("header", "")).startswith(("Gemini", "Bard"))),
     ("a Google AI Studio prompt", lambda value: "chunkedPrompt" in value),
@@ -156,11 +202,19 @@ _ELSEWHERE: tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...] = (
     ("a Discord export", lambda value: "guild" in value and "channel" in value),
     ("a Telegram export", lambda value: "messages" in value and value.get("type") in _TELEGRAM),
     ("a Slack export", lambda value: {"type", "ts", "user"} <= value.keys()),
+    ("a session of Mistral Vibe", lambda value: any(of <= value.keys() for of in _VIBE)),
     ("projects of a Claude archive", lambda value: {"uuid", "docs"} <= value.keys()),
     ("the memory of a Claude archive", lambda value: "conversations_memory" in value),
     ("a copy of a table: see forklore copy-table", lambda value: value.get("format") == "forklore-table"),
 )
 """What people have, and no reader takes: how each is called, and how it is recognised."""
+
+
+_INDEXES = (
+    ("Copilot CLI's index: import its folder session-state", "turns", {"user_message", "assistant_response"}),
+    ("Cline's list of sessions: import its folder sessions", "sessions", {"session_id", "messages_path"}),
+)
+"""Databases that list what is elsewhere: how each is called, and a table with columns of it."""
 
 
 def other_than(given: str, value: Any) -> str:
@@ -172,9 +226,13 @@ def other_than(given: str, value: Any) -> str:
     return "" if kind in (None, given) else f"; it looks like {kind}: leave --format out"
 
 
+def _named_elsewhere(value: Mapping[str, Any]) -> str | None:
+    """Return what an object is called that no reader takes; None if it is not recognised."""
+    return next((what for what, is_of in _ELSEWHERE if is_of(value)), None)
+
+
 def refusal(value: Any) -> str:
     """Return why a file is not imported whose first object is of no format that is known."""
-    found = (what for what, is_of in _ELSEWHERE if isinstance(value, Mapping) and is_of(value))
-    what = next(found, None)
+    what = _named_elsewhere(value) if isinstance(value, Mapping) else None
     said = "no format that is known" if what is None else f"looks like {what}: not supported"
     return f"{said}; --format forces one of: {', '.join(format_names())}"

@@ -81,7 +81,8 @@ def alone(path: Path) -> Source:
     root = path.absolute().parents[min(FOLDERS_ABOVE, len(path.absolute().parents) - 1)]
 
     def named(pattern: PurePosixPath) -> Iterator[str]:
-        return (one.relative_to(root).as_posix() for one in root.glob(str(pattern)) if one.is_file())
+        found = root.glob(str(pattern))
+        return (one.relative_to(root).as_posix() for one in found if one.is_file() and not one.is_symlink())
 
     name = path.absolute().relative_to(root).as_posix()
     return Source(name=name, named=named, opened=lambda name: (root / name).open("rb"))

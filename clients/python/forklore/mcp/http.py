@@ -32,7 +32,7 @@ def with_tools(app: App, url: str, is_known: Callable[[Headers], bool]) -> App:
     tools = make_app(url)
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] != PATH:
+        if scope["path"].removesuffix("/") != PATH:
             await app(scope, receive, send)
         elif is_known(scope["headers"]):
             await tools(scope, receive, send)

@@ -1,6 +1,7 @@
 """The server: the tools, the conversations as resources, and the prompts, for any transport."""
 
 import functools
+import json
 import logging
 import traceback
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp.shared.exceptions import MCPError
-from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, ToolAnnotations
+from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, ValidationError
 
 from forklore.client import VERSION
@@ -92,12 +93,26 @@ def make_server(
 
 
 class _Arguments(FuncMetadata):
-    """The arguments of a tool. What looks like JSON is a text: `null` may be a name."""
+    """The arguments and the result of a tool. What looks like JSON is a text."""
 
     def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return what was given. Some programs send a list as its JSON."""
-        parsed = super().pre_parse_json(data)
-        return {name: parsed[name] if name == "context" else held for name, held in data.items()}
+        """Return what was given. Some programs send a list as its JSON.
+
+        Models fill in null for what they do not want to give.
+        """
+        parsed, known = super().pre_parse_json(data), self.arg_model.model_fields
+        return {
+            name: parsed[name] if name == "context" else held
+            for name, held in data.items()
+            if held is not None or name not in known or known[name].is_required()
+        }
+
+    def convert_result(self, result: Any) -> Any:
+        """Return the result with JSON in one line as its text: a model pays for each blank."""
+        made = super().convert_result(result)
+        assert isinstance(made, CallToolResult), "no tool asks for more"
+        text = json.dumps(made.structured_content, ensure_ascii=False, separators=(",", ":"))
+        return made.model_copy(update={"content": [TextContent(text=text)]})
 
 
 class _Tool(Tool):
@@ -110,7 +125,12 @@ class _Tool(Tool):
         except ToolError as error:
             if not isinstance(error.__cause__, ValidationError):
                 raise
-            wrong = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.__cause__.errors())
+            known = ", ".join(self.parameters["properties"])
+            wrong = (
+                f"{'.'.join(map(str, one['loc']))}: "
+                + (f"it takes only {known}" if one["type"] == "extra_forbidden" else one["msg"])
+                for one in error.__cause__.errors()
+            )
             raise ToolError(f"{self.name}: {'; '.join(wrong)}") from error.__cause__
 
 
@@ -135,8 +155,8 @@ def _add_resources(server: MCPServer[Any], tools: Tools) -> None:
         return tools.read_conversation(call, conversation_id, entry_id=entry_id).model_dump_json()
 
     for read, address in (
-        (conversation, "forklore://conversations/{conversation_id}{?before}"),
-        (entry, "forklore://conversations/{conversation_id}/entries/{entry_id}"),
+        (conversation, f"{shown.CONVERSATIONS}{{conversation_id}}{{?before}}"),
+        (entry, f"{shown.CONVERSATIONS}{{conversation_id}}/entries/{{entry_id}}"),
     ):
         server.resource(address, mime_type=JSON)(_failing_as(_resource_error, read))
 
@@ -159,7 +179,8 @@ def _newest_listed(client_of: Callable[[Call], Forklore]) -> Any:
 
 def _resource_of(one: results.ConversationDetails) -> dict[str, str]:
     """Return a conversation as a resource, named by one line of what can be seen of its title."""
-    seen = "".join(letter if letter.isprintable() else " " for letter in one.title or one.id)
+    title = shown.HIDDEN.sub(" ", one.title or one.id)
+    seen = "".join(letter if letter.isprintable() else " " for letter in title)
     name = " ".join(seen.split())[:NAME_MAX]
     return {"uri": shown.uri_of(one.id), "name": name, "description": shown.NOTICE, "mimeType": JSON}
 

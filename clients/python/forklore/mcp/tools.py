@@ -18,6 +18,10 @@ from forklore.client.retrying import NOT_FOUND
 from forklore.mcp import shown
 
 ROWS, ROWS_MAX = 20, 50
+ADDRESS = re.compile(
+    rf"{shown.CONVERSATIONS}(?P<conversation>[^/?#]+)(/entries/(?P<entry>[^/?#]+))?(\?[^#]*)?"
+)
+"""Of a conversation, or of an entry, as a resource."""
 UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 Call = Context[Any, Any]
@@ -30,15 +34,39 @@ def _no_id(name: str) -> str:
     return name
 
 
+def _conversation_in(text: str) -> str:
+    """Return the id in an address that an answer has shown. Any other text stays.
+
+    >>> _conversation_in("forklore://conversations/4487c9fa?before=01b3"), _conversation_in("trip")
+    ('4487c9fa', 'trip')
+    """
+    found = ADDRESS.fullmatch(text)
+    return found["conversation"] if found else text
+
+
+def _entry_in(text: str) -> str:
+    """Return the id in the address of an entry. Any other text stays.
+
+    >>> _entry_in("forklore://conversations/4487c9fa/entries/01a2"), _entry_in("01a2")
+    ('01a2', '01a2')
+    """
+    found = ADDRESS.fullmatch(text)
+    return (found and found["entry"]) or text
+
+
 Reference = Annotated[
-    str, Field(min_length=1, max_length=255, description="The conversation's id, or your name for it.")
+    str,
+    Field(min_length=1, max_length=255, description="The conversation's id, or your name for it."),
+    AfterValidator(_conversation_in),
 ]
 Name = Annotated[
     str,
     Field(min_length=1, max_length=255, description="A name, by which you find it again."),
     AfterValidator(_no_id),
 ]
-EntryId = Annotated[str, Field(min_length=1, max_length=100, description="The id of an entry.")]
+EntryId = Annotated[
+    str, Field(min_length=1, max_length=150, description="The id of an entry."), AfterValidator(_entry_in)
+]
 Limit = Annotated[int, Field(ge=1, le=ROWS_MAX, description="How many at the most.")]
 Page = Annotated[str | None, Field(max_length=10_000, description="What the last page named to go on.")]
 CallId = Annotated[
@@ -249,7 +277,9 @@ class Tools:
         self,
         call: Call,
         conversation_id: Annotated[
-            str, Field(pattern=f"^{UUID.pattern}$", description="Its id, not a name.")
+            str,
+            Field(pattern=f"^({shown.CONVERSATIONS})?{UUID.pattern}$", description="Its id, not a name."),
+            AfterValidator(_conversation_in),
         ],
         whole_tree: Annotated[bool, Field(description="Delete all branches, not only this one.")] = False,
     ) -> shown.Done:

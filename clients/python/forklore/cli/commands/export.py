@@ -90,6 +90,7 @@ def _keeping(shell: Shell, output: str | None) -> "Keeping":
 def _elsewhere(shell: Shell, conversations: list[str], given: str, output: str | None) -> int:
     """Write what one branch shows in the format of another system. Return the exit code."""
     from forklore.exporting.branches import PAGE_ENTRIES
+    from forklore.exporting.bytes_within import Files
     from forklore.exporting.elsewhere import WRITERS, turns_of
 
     if given not in WRITERS:
@@ -97,12 +98,15 @@ def _elsewhere(shell: Shell, conversations: list[str], given: str, output: str |
     if len(conversations) != 1:
         raise CommandError("--format goes with one conversation")
     branch = shell.conversation(conversations[0])
-    details, line_out = branch.details(), shell.out.json_line
+    details, line_out, files = branch.details(), shell.out.json_line, Files(shell.client.read)
+    turns = turns_of(branch.entries(channel="history", page_entries=PAGE_ENTRIES))
     with nullcontext(line_out) if output is None else written(output, line_out) as write:
-        for line in WRITERS[given](
-            details, turns_of(branch.entries(channel="history", page_entries=PAGE_ENTRIES))
-        ):
+        for line in WRITERS[given](details, turns, files):
             write(line)
+    if files.left_out:
+        shell.say(
+            f"files that are left out: {files.left_out}; {given} has no place for them, or they are gone"
+        )
     return DONE
 
 

@@ -85,6 +85,9 @@ def registrations(program: str, data: Path) -> str:
     return "\n\n".join(
         (
             f"Claude Code: claude mcp add forklore -- {line}",
+            f"Codex: codex mcp add forklore -- {line}",
+            f"Gemini CLI: gemini mcp add -s user forklore {line}",
+            f"Qwen Code: qwen mcp add -s user forklore {line}",
             f'Cursor, in .cursor/mcp.json: {{"mcpServers": {{"forklore": {server}}}}}',
             f"VS Code: code --add-mcp {for_code}",
             f"OpenAI's SDK for agents: MCPServerStdio(params={server})",
@@ -100,7 +103,10 @@ def _import_claude_code(shell: Shell) -> int:
     from forklore.cli.import_files import import_files
 
     folder = Path(CLAUDE_CODE).expanduser()
-    files = sorted(one for one in folder.glob("*") if one.is_dir())
+    found = sorted(one for one in folder.glob("*") if one.is_dir())
+    files = [one for one in found if not one.is_symlink()]
+    for link in (one for one in found if one.is_symlink()):
+        shell.say(f"{link}: a link, which is not followed")
     if not files:
         shell.say(f"there are no sessions of Claude Code in {folder}")
         return DONE

@@ -10,7 +10,9 @@ thoughts or the language of code, becomes one of the parts. All that the message
 stands in `source`.
 """
 
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 from forklore.client import jsontext
@@ -18,23 +20,38 @@ from forklore.importing.checks import is_id, kept
 from forklore.importing.file_records import FileRecord
 from forklore.importing.foreign_trees import ImportReport, Reason
 from forklore.importing.members import listed, mapped, objects, text_in, with_parents
-from forklore.importing.plain_conversations import Conversation, File, Message, each, rest
+from forklore.importing.plain_conversations import Conversation, File, Message, rest
+from forklore.importing.sources import Source
 
 _ABOUT = ("mapping", "title", "current_node", "conversation_id", "id", "create_time", "update_time")
 _SETTINGS = ("user_editable_context", "model_editable_context")
 """Types of content that hold the user's settings, not messages."""
 _TEXTS = ("text", "result", "summary", "content")
 """Where the types of content other than `parts` have their text."""
+_NESTED = ("audio_asset_pointer", "video_container_asset_pointer")
 _MAPPED = ("id", "author", "content", "create_time", "metadata", "recipient")
 
 
-def _conversation_of(record: FileRecord, _report: ImportReport) -> Conversation:
+def conversations_of(source: Source, _report: ImportReport) -> Iterator[Conversation]:
+    """Yield the conversation of each record. A file beside it has the names of the files."""
+    names: dict[str, str] = {}
+    for beside in source.beside("conversation_asset_file_names.json"):
+        for value in source.values(beside):
+            told = {PurePosixPath(place).stem: one for place, one in mapped(value).items()}
+            names |= {place: PurePosixPath(one).name for place, one in told.items() if isinstance(one, str)}
+    for record in source:
+        found = _conversation_of(record, names)
+        found.digest = record.digest
+        yield found
+
+
+def _conversation_of(record: FileRecord, names: Mapping[str, str]) -> Conversation:
     raw = mapped(record.value)
     ids = (raw.get("conversation_id"), raw.get("id"))
     return Conversation(
         id=next(filter(is_id, ids), None),
         place=record.place,
-        messages=list(_messages(mapped(raw.get("mapping")))),
+        messages=list(_messages(mapped(raw.get("mapping")), names)),
         title=raw.get("title"),
         created_at=raw.get("create_time"),
         updated_at=raw.get("update_time"),
@@ -44,10 +61,7 @@ def _conversation_of(record: FileRecord, _report: ImportReport) -> Conversation:
     )
 
 
-conversations_of = each(_conversation_of)
-
-
-def _messages(mapping: Mapping[str, Any]) -> Iterator[Message]:
+def _messages(mapping: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Message]:
     """Yield the messages of the nodes."""
     for node_id, parent in with_parents(mapping, "parent", "children"):
         message = mapped(mapping[node_id]).get("message")
@@ -56,10 +70,12 @@ def _messages(mapping: Mapping[str, Any]) -> Iterator[Message]:
         elif not isinstance(message, Mapping) or not isinstance(message.get("content"), Mapping):
             yield Message(id=node_id, parent=parent, left_out=Reason.NOT_A_MESSAGE)
         else:
-            yield _message_of(node_id, parent, message)
+            yield _message_of(node_id, parent, message, names)
 
 
-def _message_of(node_id: str, parent: str | None, message: Mapping[str, Any]) -> Message:
+def _message_of(
+    node_id: str, parent: str | None, message: Mapping[str, Any], names: Mapping[str, str]
+) -> Message:
     content: Mapping[str, Any] = message["content"]
     author, about = mapped(message.get("author")), mapped(message.get("metadata"))
     recipient = message.get("recipient")
@@ -71,7 +87,7 @@ def _message_of(node_id: str, parent: str | None, message: Mapping[str, Any]) ->
         author=rest(author, "role"),
         said=_said(content, author, None if recipient == "all" else recipient),
         at=message.get("create_time"),
-        files=[*_files_in(content.get("parts")), *_files_beside(about.get("attachments"))],
+        files=[*_files_in(content.get("parts"), names), *_files_beside(about.get("attachments"))],
         source={
             "recipient": None if recipient == "all" else recipient,
             "metadata": rest(about, "attachments"),
@@ -109,9 +125,7 @@ def _text_of(content: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     parts = content.get("parts")
     if isinstance(parts, list):
         texts = [_text_of_part(part) for part in parts]
-        odd = [
-            part for part, text in zip(parts, texts, strict=True) if text is None and not _pointer_of(part)
-        ]
+        odd = [part for part, text in zip(parts, texts, strict=True) if text is None and not _pointed(part)]
         return "\n".join(text for text in texts if text), kept({**others, "parts": odd})
     for name in _TEXTS:
         if isinstance(others.get(name), str):
@@ -127,16 +141,17 @@ def _text_of_part(part: Any) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _pointer_of(part: Any) -> str | None:
-    """Return the name of the file that a part stands for."""
-    return text_in(mapped(part).get("asset_pointer")) or None
+def _pointed(part: Any) -> list[Mapping[str, Any]]:
+    """Return what tells of the files that a part stands for, such as those of a recording."""
+    held = mapped(part)
+    below = [*(held.get(name) for name in _NESTED), *listed(held.get("frames_asset_pointers"))]
+    return [one for one in (held, *objects(below)) if text_in(one.get("asset_pointer"))]
 
 
-def _files_in(parts: Any) -> Iterator[File]:
-    for part in listed(parts):
-        pointer = _pointer_of(part)
-        if pointer is not None:
-            yield File(pointer, about=part)
+def _files_in(parts: Any, names: Mapping[str, str]) -> Iterator[File]:
+    for one in (one for part in listed(parts) for one in _pointed(part)):
+        pointer = one["asset_pointer"]
+        yield File(pointer, names.get(re.split(r"[/#?]", pointer)[-1], ""), about=one)
 
 
 def _files_beside(attachments: Any) -> Iterator[File]:

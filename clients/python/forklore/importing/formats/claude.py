@@ -1,13 +1,14 @@
 """Reads a Claude export: `conversations.json`, or one conversation of it.
 
 A conversation holds `chat_messages`. Where they name their `parent_message_uuid`, they are a tree,
-and all branches are kept. In older exports each message follows the one before it.
+and all branches are kept. In older exports each message follows the one that was said before it.
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import groupby, zip_longest
 from typing import Any
 
-from forklore.importing.checks import is_id, kept
+from forklore.importing.checks import is_id, kept, time_of
 from forklore.importing.file_records import FileRecord
 from forklore.importing.foreign_trees import ImportReport, Reason
 from forklore.importing.members import listed, mapped, objects, parts_in, text_in
@@ -47,6 +48,7 @@ def _messages(messages: list[Any], report: ImportReport) -> Iterator[Message]:
     before: str | None = None
     seen: set[str] = set()
     is_tree = any(isinstance(raw, Mapping) and raw.get("parent_message_uuid") for raw in messages)
+    messages = messages if is_tree else _in_order(messages)
     for number, raw in enumerate(messages, start=1):
         if not isinstance(raw, Mapping):
             report.add(Reason.NOT_A_MESSAGE, f"message {number}")
@@ -62,6 +64,25 @@ def _messages(messages: list[Any], report: ImportReport) -> Iterator[Message]:
             parent = named if isinstance(named, str) and named != NO_PARENT else None
         yield _message_of(node_id, parent, raw)
         before = node_id
+
+
+def _in_order(messages: list[Any]) -> list[Any]:
+    """Return messages by their times; of those of one time a question stands before its answer."""
+    times = [time_of(mapped(raw).get("created_at")) or "" for raw in messages]
+    if not all(times):
+        return messages
+    found: list[Any] = []
+    by_time = sorted(zip(times, messages, strict=True), key=lambda one: one[0])
+    for _, group in groupby(by_time, key=lambda one: one[0]):
+        said = [raw for _, raw in group]
+        asked = [raw for raw in said if raw.get("sender") == "human"]
+        answers = [raw for raw in said if raw.get("sender") != "human"]
+        is_asked = bool(found) and found[-1].get("sender") == "human"
+        if asked and said[0] is not asked[0] and not is_asked:
+            pairs = zip_longest(asked, answers)
+            said = [raw for pair in pairs for raw in pair if raw is not None]
+        found += said
+    return found
 
 
 def _message_of(node_id: str, parent: str | None, raw: Mapping[str, Any]) -> Message:

@@ -36,7 +36,10 @@ _MAPPED = (
 def is_row(value: Row) -> bool:
     """Tell whether a record is a row of a transcript."""
     is_title = value.get("type") == "summary" and "leafUuid" in value
-    return is_title or ("sessionId" in value and isinstance(value.get("type"), str))
+    is_row_of_it = "sessionId" in value and isinstance(value.get("type"), str)
+    is_of_qwen = "systemPayload" in value or "parts" in mapped(value.get("message"))
+    is_of_vibe = "generationStatus" in value
+    return is_title or (is_row_of_it and not is_of_qwen and not is_of_vibe)
 
 
 def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Iterator[Conversation]:

@@ -16,18 +16,25 @@ from forklore.client import jsontext
 from forklore.importing.checks import time_of, without_halves
 from forklore.importing.file_records import FileRecord
 from forklore.importing.foreign_trees import ImportReport, Reason
+from forklore.importing.formats.framework_messages import is_of_framework, plain
 from forklore.importing.members import listed, mapped, objects, parts_in, text_in
 from forklore.importing.plain_conversations import GAP, Conversation, Message, rest
 
 _TIMES = ("created_at", "createdAt", "timestamp", "created", "time", "date")
 _MAPPED = (
-    *("role", "from", "content", "value", "name", "tool_calls", "function_call", "tool_call_id"),
+    *("role", "from", "content", "value", "name", "tool_calls", "function_call", "tool_call_id", "is_error"),
     *("reasoning_content", "reasoning"),
 )
 _RESULTS = ("tool", "function", "observation")
 _ITEMS = ("_call", "_output")
 _TEXTS = ("text", "input_text", "output_text")
 _GIVEN = ("arguments", "input", "action")
+_THREADS = (
+    *("sessionId", "session_id", "conversationId", "conversation_id", "convId"),
+    *("topicId", "threadId", "thread_id"),
+)
+"""Members by which messages of several conversations in one list are told apart."""
+_PARENTS = ("parent", "parentId", "parent_id", "parentMessageId", "parent_message_id")
 _IDS = ("id", "conversation_id", "custom_id")
 
 
@@ -39,7 +46,8 @@ def is_messages(value: Mapping[str, Any]) -> bool:
 
 def _is_message(raw: object) -> bool:
     return isinstance(raw, Mapping) and (
-        _is_item(raw)
+        is_of_framework(raw)
+        or _is_item(raw)
         or (isinstance(raw.get("role"), str) and ("content" in raw or "tool_calls" in raw))
         or (isinstance(raw.get("from"), str) and isinstance(raw.get("value"), str))
     )
@@ -60,13 +68,27 @@ def conversations_of(records: Iterable[FileRecord], report: ImportReport) -> Ite
         if _is_message(value):
             alone.append(value)
         elif isinstance(value, list):
-            yield _conversation_of({"messages": value}, record.place, report)
+            yield from _conversations_of({"messages": value}, record.place, report)
         elif isinstance(value, Mapping):
-            yield _conversation_of(value, record.place, report)
+            yield from _conversations_of(value, record.place, report)
         else:
             report.add(Reason.OTHER_RECORD, record.place)
     if alone:
-        yield _conversation_of({"messages": alone}, "the file", report)
+        yield from _conversations_of({"messages": alone}, "the file", report)
+
+
+def _conversations_of(raw: Mapping[str, Any], place: str, report: ImportReport) -> Iterator[Conversation]:
+    """Yield the conversation of a list of messages, or each of several that they name."""
+    name = "messages" if "messages" in raw else "conversations"
+    threads: dict[str, list[Any]] = {}
+    for message in listed(raw.get(name)):
+        named = [text_in(mapped(message).get(one)) for one in _THREADS]
+        threads.setdefault("/".join(filter(None, named)), []).append(message)
+    for thread, held in threads.items() if len(threads) > 1 else ():
+        head = {"id": thread} if thread else rest(raw, name)
+        yield _conversation_of({**rest(raw, name), **head, name: held}, place, report)
+    if len(threads) <= 1:
+        yield _conversation_of(raw, place, report)
 
 
 def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -> Conversation:
@@ -76,6 +98,8 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
         held = [{"role": "system", "content": system}, *held]
     messages: list[Message] = []
     key = ""
+    held = [more for message in held for more in plain(message)]
+    above = _parents_of(held)
     for number, message in enumerate(held, start=1):
         if not _is_message(message):
             kind = mapped(message).get("type")
@@ -90,7 +114,7 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
             Message(
                 id=f"{number}",
                 key=text_in(named) or key,
-                parent=messages[-1].id if messages else None,
+                parent=above[number] if number in above else messages[-1].id if messages else None,
                 role=role_of_item(message) if is_item else _role_of(message),
                 author={} if is_item or _role_of(message) in _RESULTS else {"name": message.get("name")},
                 said=said_in_item(message) if is_item else said_in(message),
@@ -108,6 +132,22 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
         created_at=raw.get(_time_name(raw)),
         about=rest(raw, "messages", "conversations", "system", "title", *ids[:1], _time_name(raw)),
     )
+
+
+def _parents_of(held: list[Any]) -> dict[int, str | None]:
+    """Return the parents of messages by their numbers, if they name them by their ids."""
+    numbers = {
+        str(message["id"]): number
+        for number, message in enumerate(held, start=1)
+        if isinstance(message, Mapping) and isinstance(message.get("id"), str | int)
+    }
+    found: dict[int, str | None] = {}
+    for number, message in enumerate(held, start=1):
+        named = next((one for one in _PARENTS if one in mapped(message)), None)
+        if named is not None:
+            above = numbers.get(str(message[named]))
+            found[number] = None if above is None else f"{above}"
+    return found if any(above is not None for above in found.values()) else {}
 
 
 def _role_of(message: Mapping[str, Any]) -> Any:
@@ -138,7 +178,8 @@ def said_in(message: Mapping[str, Any]) -> list[str | dict[str, Any]]:
         return [{"type": "tool_use", "name": call.get("name"), "input": call.get("arguments")}]
     if _role_of(message) in _RESULTS:
         name = message.get("name")
-        return [{"type": "tool_result", "tool_use_id": result_of, "name": name, "content": content}]
+        failed = {"is_error": True} if message.get("is_error") is True else {}
+        return [{"type": "tool_result", "tool_use_id": result_of, "name": name, "content": content, **failed}]
     thought = message.get("reasoning_content") or message.get("reasoning")
     said: list[str | dict[str, Any]] = []
     if isinstance(thought, str):

@@ -1,0 +1,43 @@
+"""What holds for the sessions of every agent program."""
+
+from pathlib import Path
+
+import pytest
+
+from forklore.importing.foreign_trees import ImportReport
+from tests.clients.importing.formats.shapes import branches, tree_of, trees_of
+from tests.clients.importing.formats.writing import FORMATS, branches_of, line, paths, talk
+from tests.support.growth import takes_at_most
+
+FORKED = talk(None, 0, 1, 2, 1, 4, 5, 4)
+"""A talk with three ends."""
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_session_is_read_with_its_times_and_without_a_loss(name: str, tmp_path: Path) -> None:
+    report = ImportReport()
+    FORMATS[name].write(tmp_path, {"0001": line(5)})
+    tree = tree_of(tmp_path, report)
+
+    assert tree.source == name
+    assert branches(tree) == branches_of(line(5))
+    assert [tree.messages[one].role for one in range(2)] == ["USER", "AI"]
+    assert not report.lines()
+
+
+@pytest.mark.parametrize("name", [name for name, one in FORMATS.items() if one.has_branches])
+def test_the_branches_of_a_session_are_read(name: str, tmp_path: Path) -> None:
+    FORMATS[name].write(tmp_path, {"0001": FORKED})
+    tree = tree_of(tmp_path)
+
+    assert sorted(branches(tree)) == branches_of(FORKED)
+    assert branches(tree)[0] == [f"{one.by}: {one.text}" for one in [*paths(FORKED)][-1]]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_reading_takes_time_in_proportion_to_the_length(name: str, tmp_path: Path) -> None:
+    few, many = tmp_path / "few", tmp_path / "many"
+    FORMATS[name].write(few, {"0001": line(250)})
+    FORMATS[name].write(many, {"0001": line(2000)})
+
+    assert takes_at_most(16, lambda: trees_of(many), than=lambda: trees_of(few))
