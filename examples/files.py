@@ -14,7 +14,7 @@ else:  # the service itself, in this process; it forgets everything at the end
 photo = b"\x89PNG\r\n\x1a\n" + bytes(2_000_000)
 chat = fl.conversation()
 asked = chat.say("user", "Is it this one?", files=[("casa.png", photo)])
-[casa] = asked.attachments or ()
+[casa] = asked.attachments
 print(casa.name, casa.content_type, casa.size)
 
 # Nothing is uploaded a second time: a fork shows the same file, and an entry may name it again.

@@ -3,7 +3,7 @@
     functions.mcp → mcp → client
     functions → aws → api → usecases → storage → domain → errors, limits, standard library
     cli, adapters → client → (in its in-process transport only) forklore_local
-    cli → importing → exporting → client; importing and exporting know nothing of cli
+    cli → sessions → importing → exporting → client; importing and exporting know nothing of cli
     cli → forklore_local, for `serve`, `explore`, `fsck` and moves of whole tables
     cli → mcp → client
     forklore_local → forklore_service
@@ -208,13 +208,17 @@ for adapter, packages in FRAMEWORKS.items():
     room = f"forklore.adapters.{adapter}"
     ROOMS[room] = {room, *ROOMS["forklore.adapters.files"], "forklore.extras", *packages}
 ROOMS["forklore.exporting"] = {"forklore.exporting", "forklore.client"}
+ROOMS["forklore.sessions"] = {
+    *("forklore.sessions", "forklore.importing", "forklore.exporting", "forklore.client"),
+}
 # What an import reads, an export writes: forklore's own lines, and the files beside them.
 ROOMS["forklore.importing"] = {
     *("forklore.importing", "forklore.client", "forklore.extras"),
     *("forklore.exporting.jsonlines", "forklore.exporting.kept_files"),
 }
 ROOMS["forklore.cli"] = {
-    *("forklore.cli", "forklore.importing", "forklore.exporting", "forklore.client", "forklore.extras"),
+    *("forklore.cli", "forklore.sessions", "forklore.importing", "forklore.exporting"),
+    *("forklore.client", "forklore.extras"),
     *("forklore_local.fsck", "forklore_local.copying"),
     *("forklore_local.in_process.folder", "forklore_local.in_process.upkeep"),
     *("httpx2", "rich", "typer"),

@@ -100,6 +100,34 @@ def test_the_readme_begins_with_the_first_steps() -> None:
     assert output == expected("first_steps")
 
 
+def test_the_page_shows_the_agent_with_tools() -> None:
+    body, _, call = text_of("agent_with_tools").partition(CONNECT)[2].partition("\n\nrun(")
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+
+    assert body.strip() in page
+    assert f"```python\nrun({call}```\n\n```text\n{expected('agent_with_tools')}```" in page
+
+
+@pytest.mark.parametrize("lines", range(1, 10))
+def test_an_agent_that_is_killed_goes_on_where_it_was(url: str, lines: int) -> None:
+    """lines: how many the agent has printed when it is killed."""
+    user = {"FORKLORE_URL": url, "FORKLORE_TOKEN": str(uuid.uuid4())}
+    variables = {k: v for k, v in environment().items() if not k.startswith("FORKLORE_")} | user
+    with subprocess.Popen(
+        [sys.executable, "examples/agent_with_tools.py"], cwd=ROOT, env=variables, stdout=subprocess.PIPE
+    ) as killed:
+        assert killed.stdout is not None
+        for _ in range(lines):
+            assert killed.stdout.readline()
+        killed.kill()
+
+    said = printed("agent_with_tools", **user)
+
+    told, _, history = said.rpartition("\n\n")
+    assert history == expected("agent_with_tools").rpartition("\n\n")[2]
+    assert told.count("->") <= 2
+
+
 @pytest.mark.parametrize("run", RUNS, ids=" ".join)
 def test_an_example_prints_in_process_what_stands_beside_it(run: tuple[str, ...]) -> None:
     assert printed(*run) == expected(run[0])

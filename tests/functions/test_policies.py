@@ -188,7 +188,8 @@ class Service:
         # A creation ends while the sweep runs: the sweep finds its job, but no tree in the making.
         ended = actions.job.put(JobKind.CREATION, str(uuid.uuid4()), at=ids.timestamp(0))
         open_table().commit([ended])
-        old = File(ids.fresh_id(0, 1), "ann", "text/plain", 1, "0" * 64, "old.txt", ids.timestamp(0))
+        said = ("ann", "text/plain", 1, "0" * 64, "old.txt")
+        old = File(ids.fresh_id(0, 1), ids.timestamp(0), *said, due=ids.timestamp(0))
         open_table().commit(actions.attachment.put(old, "ann", in_place_of=None))
         for _ in range(ROUNDS):
             self._run(SWEEP, sample_event("sweep"))
@@ -217,7 +218,7 @@ class Service:
             return invoke(*self._handlers[name], event)
 
 
-def _message(lease: str, kind: str, group_id: str, conversation_id: str | None = None) -> str:
+def _message(lease: str, kind: str, group_id: str, conversation_id: str | None, _due: str | None) -> str:
     """Return a message from the worker that has the lease."""
     branch = {} if conversation_id is None else {"conversationId": conversation_id}
     return json.dumps({"groupId": group_id, "kind": kind, "lease": lease, **branch})

@@ -74,6 +74,76 @@ def test_words_that_differ_are_marked_against_the_chosen_branch(blank: Page, use
     expect(page.locator("ins, del")).to_have_count(0)
 
 
+def a_tool_run(chat: Conversation, result: str, *, failed: bool = False, answer: str = "So it is.") -> None:
+    """Append two calls of tools, of which the first returns this."""
+    for number, (name, returned, is_error) in enumerate(
+        [("find_train", result, failed), ("seats", "2 seats free", False)]
+    ):
+        call = {"type": "tool_use", "id": f"c{number}", "name": name, "input": {"to": "Rome"}}
+        told = {"type": "tool_result", "tool_use_id": f"c{number}", "content": returned, "is_error": is_error}
+        chat.append([{"role": "AI", "content": [call]}])
+        chat.append([{"role": "USER", "content": [told]}])
+    chat.say("ai", answer)
+
+
+def cards(page: Page) -> Locator:
+    """The calls of tools, in the order of the columns of each row."""
+    return page.locator(".cell details.call")
+
+
+def test_what_tools_have_returned_is_marked_where_it_differs(blank: Page, user: str, api: Forklore) -> None:
+    main = api.create(title="Trip")
+    asked = main.say("user", "What does the train cost?")
+    later = main.fork(after=asked)
+    a_tool_run(main, "Train 9412 at 09:15 costs 36 EUR.")
+    a_tool_run(later, "Train 9412 at 09:15 costs 44 EUR.")
+    page = compared(blank, user, main, later)
+
+    expect(cards(page)).to_have_count(4)
+    expect(page.locator("del")).to_have_text("36")
+    expect(page.locator("ins")).to_have_text("44")
+    expect(page.locator("details.call[open]")).to_have_count(1)
+    expect(page.locator("details.call[open] summary")).to_contain_text("differs")
+    cards(page).nth(2).locator("summary").click()
+    expect(page.locator("details.call[open]")).to_have_count(0)
+
+    page.get_by_label("Mark what differs from").uncheck()
+    expect(page.get_by_text("differs", exact=True)).to_have_count(0)
+
+
+def test_a_tool_that_failed_or_was_called_on_one_side_alone_is_marked(
+    blank: Page, user: str, api: Forklore
+) -> None:
+    main = api.create(title="Trip")
+    asked = main.say("user", "What does the train cost?")
+    failed, alone = main.fork(after=asked), main.fork(after=asked)
+    a_tool_run(main, "36 EUR")
+    a_tool_run(failed, "36 EUR", failed=True)
+    alone.append([{"role": "AI", "content": [{"type": "tool_use", "id": "c", "name": "look", "input": {}}]}])
+
+    page = compared(blank, user, main, failed, alone)
+
+    expect(page.get_by_text("differs", exact=True)).to_have_count(1)
+    expect(cards(page).filter(has_text="look")).to_contain_text("only here")
+
+
+def test_a_corrected_result_is_marked_against_what_the_tool_returned(
+    blank: Page, user: str, api: Forklore
+) -> None:
+    main = api.create(title="Trip")
+    main.say("user", "What does the train cost?")
+    a_tool_run(main, "The train costs 36 EUR.")
+    result = main.entries().list()[2]
+    right = main.fork(before=result, title="Corrected")
+    told = {"type": "tool_result", "tool_use_id": "c0", "content": "The train costs 44 EUR."}
+    right.append([{"role": "USER", "content": [told]}])
+
+    page = compared(blank, user, main, right)
+
+    expect(page.locator(".tools.result del")).to_have_text("36")
+    expect(page.locator(".tools.result ins")).to_have_text("44")
+
+
 def test_branches_are_added_and_taken_out(page: Page, grown: Pond) -> None:
     third = grown.main.fork(after=grown.said[0], title="Third")
     let_time_pass(page, page.get_by_label("Add a branch").is_visible)
@@ -219,4 +289,8 @@ def test_a_way_becomes_current_and_another_one_begins(table: Page, tries: Tries)
     assert tries.cheap.details().is_current
 
     table.get_by_role("button", name="Try again").click()
-    expect(table).to_have_url(re.compile(f"(?!.*{tries.main.id})#/c/[0-9a-f-]+$"))
+    dialog(table).get_by_label("Another answer").fill("A leap")
+    dialog(table).get_by_role("button", name="Send on a new branch").click()
+    expect(said(table, "The answer stands on a new branch.")).to_be_visible()
+    let_time_pass(table, lambda: "A leap" in ways(table))
+    assert len(tries.main.forks().list()) == 5

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
@@ -228,22 +229,57 @@ def test_an_edit_is_cancelled(blank: Page, api: Forklore, user: str) -> None:
     assert len(root.forks().list()) == 1
 
 
-def test_another_answer_is_asked_for(blank: Page, api: Forklore, user: str) -> None:
+@pytest.mark.parametrize("place", ["text", "checkbox"])
+def test_esc_cancels_an_edit_and_leaves_the_answer_that_is_written_alone(
+    blank: Page, api: Forklore, user: str, place: str
+) -> None:
+    root = steps.talk(api, "A asks", "B answers")
+    with root.answer() as answer:
+        answer.write("On its way")
+        page = open_(blank, user, root)
+        expect(page.get_by_role("button", name="Stop")).to_be_visible()
+        steps.press(page, "A asks", "Edit")
+        steps.edit_box(page).fill("A2 asks")
+        if place == "checkbox":
+            page.get_by_label("make it current for everybody").focus()
+
+        page.keyboard.press("Escape")
+
+        expect(steps.edit_box(page)).to_be_hidden()
+        expect(steps.entry(page, "A asks")).to_be_focused()
+        expect(page.get_by_role("button", name="Stop")).to_be_visible()
+        steps.press(page, "A asks", "Edit")
+        expect(steps.edit_box(page)).to_have_value("A asks")
+
+
+def test_another_answer_begins_a_branch_when_it_is_sent_and_not_before(
+    blank: Page, api: Forklore, user: str
+) -> None:
     root = steps.talk(api, "A asks", "B answers", title="root")
     page = open_(blank, user, root)
     expect(steps.turn(page, "A asks").get_by_role("button", name="Try again")).to_be_hidden()
+    other = page.get_by_role("textbox", name="Another answer in its place")
 
     steps.press(page, "B answers", "Try again")
+    expect(other).to_be_focused()
+    expect(page.get_by_role("button", name="Send on a new branch")).to_be_disabled()
+    page.keyboard.press("Escape")
+    expect(other).to_be_hidden()
+    assert len(root.forks().list()) == 1
 
-    expect(steps.said(page, "waits for another answer")).to_be_visible()
-    steps.expect_messages(page, ["A asks"])
-    steps.expect_switcher(page, 2, 2)
+    steps.press(page, "B answers", "Try again")
+    other.fill("B2 answers")
+    page.reload()
+    expect(other).to_have_value("B2 answers")
+    other.press("Enter")
+
+    steps.expect_messages(page, ["A asks", "B2 answers"])
+    steps.expect_switcher(steps.turn(page, "B2 answers"), 2, 2)
     fork = api.conversation(steps.place_of(page)[0])
     assert fork.id != root.id
     assert root.details().is_current
-    steps.send(page, "B2 answers", role="ai")
-    steps.expect_switcher(steps.turn(page, "B2 answers"), 2, 2)
     assert steps.stored(fork) == ["USER: A asks", "AI: B2 answers"]
+    assert len(root.forks().list()) == 2
 
 
 def test_a_branch_begins_after_a_message(blank: Page, api: Forklore, user: str) -> None:
@@ -427,7 +463,7 @@ def test_a_long_message_is_folded_and_a_message_is_shown_as_it_is_stored(
     expect(card.get_by_label("Code, json")).to_contain_text(f'"userId": "{user}"')
 
 
-def a_call(call_id: str, output: str, *, failed: bool = False) -> list[dict[str, object]]:
+def a_call(call_id: str, output: str, *, failed: bool = False) -> list[dict[str, Any]]:
     """Return the entries of a call of a tool and of its result, each by `role` and `content`."""
     call = {"type": "tool_use", "id": call_id, "name": "weather", "input": {"city": "Lisbon"}}
     result = {"type": "tool_result", "tool_use_id": call_id, "content": output, "is_error": failed}
@@ -466,17 +502,34 @@ def test_on_a_phone_the_first_press_opens_a_card_though_the_buttons_of_its_messa
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
 
 
-def test_an_edit_of_a_tools_result_goes_to_a_new_branch(blank: Page, api: Forklore, user: str) -> None:
+def a_run(api: Forklore, *results: tuple[str, str]) -> Conversation:
     made = steps.talk(api, "What is the weather?", "I look.")
-    for content in a_call("c1", "sunny"):
-        made.append([content])
-    page = open_(blank, user, made)
-    card = steps.entry(page, "I look.").locator("details.call")
-    card.locator("summary").click()
+    for call, result in results:
+        for content in a_call(call, result):
+            made.append([content])
+    return made
 
-    card.get_by_role("button", name="Edit").click()
-    box = page.get_by_role("textbox", name="What the agent reads, as JSON")
-    box.fill(box.input_value().replace("sunny", "rainy"))
+
+def result_box(page: Page, tool: str = "weather") -> Locator:
+    return page.get_by_role("textbox", name=f"What {tool} has returned")
+
+
+def open_call(page: Page, at: int = 0) -> Locator:
+    card = steps.entry(page, "I look.").locator("details.call").nth(at)
+    card.locator("summary").click()
+    return card
+
+
+def test_a_tools_result_is_corrected_in_a_text_box_and_goes_to_a_new_branch(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    made = a_run(api, ("c1", "sunny"))
+    page = open_(blank, user, made)
+
+    open_call(page).get_by_role("button", name="Edit").click()
+    expect(result_box(page)).to_have_value("sunny")
+    expect(page.get_by_label("failed")).not_to_be_checked()
+    result_box(page).fill("rainy")
     page.get_by_role("button", name="Send on a new branch").click()
 
     expect(page).not_to_have_url(re.compile(made.id))
@@ -486,6 +539,60 @@ def test_an_edit_of_a_tools_result_goes_to_a_new_branch(blank: Page, api: Forklo
     last = fork.entries(channel="history").list()[-1].content[0]
     assert last == a_call("c1", "rainy")[1]
     assert made.entries(channel="history").list()[-1].content[0] == a_call("c1", "sunny")[1]
+
+
+def test_a_tool_that_should_have_failed_is_marked_so_also_after_a_reload(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    made = a_run(api, ("c1", "sunny"))
+    page = open_(blank, user, made)
+    open_call(page).get_by_role("button", name="Edit").click()
+    send = page.get_by_role("button", name="Send on a new branch")
+    expect(send).to_be_disabled()
+
+    page.get_by_label("failed").check()
+    page.reload()
+    expect(page.get_by_label("failed")).to_be_checked()
+    send.click()
+
+    expect(steps.feed(page).locator(".tools.fail", has_text="sunny")).to_be_visible()
+    fork = api.conversation(steps.place_of(page)[0])
+    content = fork.entries(channel="history").list()[-1].content[0]
+    assert content["content"][0] == {**a_call("c1", "sunny")[1]["content"][0], "is_error": True}
+
+
+def test_a_result_is_edited_as_json_behind_a_switch(blank: Page, api: Forklore, user: str) -> None:
+    made = a_run(api, ("c1", "sunny"))
+    page = open_(blank, user, made)
+    open_call(page).get_by_role("button", name="Edit").click()
+
+    page.get_by_role("button", name="JSON").click()
+    box = page.get_by_role("textbox", name="What the agent reads, as JSON")
+    expect(page.get_by_label("failed")).to_have_count(0)
+    box.fill(box.input_value().replace("sunny", "rainy"))
+    page.get_by_role("button", name="JSON").click()
+    expect(result_box(page)).to_have_value("sunny")
+    page.get_by_role("button", name="JSON").click()
+    page.get_by_role("button", name="Send on a new branch").click()
+
+    expect(steps.feed(page).locator("pre", has_text="rainy")).to_be_visible()
+
+
+def test_one_of_two_results_of_an_entry_is_corrected(blank: Page, api: Forklore, user: str) -> None:
+    made = steps.talk(api, "What is the weather?", "I look.")
+    runs = [a_call(call, "sunny") for call in ("c1", "c2")]
+    for which in range(2):  # both calls, then both results
+        made.append([{**runs[0][which], "content": [run[which]["content"][0] for run in runs]}])
+    page = open_(blank, user, made)
+
+    open_call(page, 1).get_by_role("button", name="Edit").click()
+    result_box(page).fill("rainy")
+    result_box(page).press("Enter")
+
+    expect(steps.feed(page).locator("pre", has_text="rainy")).to_be_visible()
+    fork = api.conversation(steps.place_of(page)[0])
+    parts = fork.entries(channel="history").list()[-1].content[0]["content"]
+    assert [part["content"] for part in parts] == ["sunny", "rainy"]
 
 
 def test_attachments_and_other_fields_are_shown(blank: Page, api: Forklore, user: str) -> None:

@@ -632,19 +632,19 @@ def test_a_fork_that_is_asked_for_again_after_one_was_elsewhere_is_made_once(
     made, _ = steps.talk(api, "A asks", "B answers", title="Lisbon"), steps.talk(api, "Hello", title="Porto")
     page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
     held = steps.hold(page, "**/fork", "POST")
-    steps.press(page, "B answers", "Try again")
+    steps.press(page, "A asks", "Fork here")
     steps.wait_until(page, lambda: len(held) == 1)
     steps.row(page, "Porto").click()
     steps.expect_messages(page, ["Hello"])
     steps.row(page, "Lisbon").click()
 
-    steps.press(page, "B answers", "Try again")
+    steps.press(page, "A asks", "Fork here")
     steps.wait_until(page, lambda: len(held) == 2)
     for route in held:
         route.continue_()
 
     steps.expect_messages(page, ["A asks"])
-    expect(steps.said(page, "waits for another answer")).to_be_visible()
+    expect(steps.said(page, "goes on from here")).to_be_visible()
     assert len(made.forks().list()) == 2
 
 

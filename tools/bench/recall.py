@@ -1,4 +1,4 @@
-"""Measure what a search finds: python -m tools.bench.recall FILE
+"""Measure what a search finds: python -m tools.bench.recall FILE [MODULE:FUNCTION]
 
 FILE: message trees as the Open-Assistant project publishes them, one JSON object a line: a `prompt`
 with `text`, `role` (`prompter` or `assistant`) and `replies`, each again such a message.
@@ -10,6 +10,8 @@ first 5 or 10:
 * question: a message of a user finds a reply to it;
 * reply: a reply finds another reply to the same message;
 * rare words: the three rarest words of a message find a reply to it.
+
+FUNCTION: returns a vector of each text. With it, meaning alone and with words are measured, too.
 """
 
 import json
@@ -18,11 +20,13 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from forklore import Forklore
 from forklore.client.generated.synchronous.conversation import Conversation
+from forklore.client.transports.in_process import Embed
 
 QUERY_CHARACTERS = 500
 HITS = 10
@@ -31,6 +35,10 @@ RARE_WORDS, RARE_LETTERS = 3, 3
 MARKS = re.compile(r'["+]')
 """What would demand words: a question is text."""
 WORD = re.compile(r"\w+")
+
+
+SearchType: TypeAlias = Literal["auto", "fulltext", "semantic"]
+Way: TypeAlias = tuple[SearchType, Callable[[str], str]]
 
 
 @dataclass
@@ -52,20 +60,18 @@ class Task:
     meant: frozenset[str]
 
 
-def main(path: Path) -> None:
+def main(path: Path, recall: Embed | None) -> None:
     """Print a table of hits."""
-    with Forklore.local(user="ann", client="bench") as fl:
+    with Forklore.local(user="ann", client="bench", recall=recall) as fl:
         trees = [said(fl.conversation(), json.loads(line)["prompt"]) for line in path.open()]
         messages = [one for tree in trees for one in within(tree)]
         tasks = tasks_of(messages)
-        ways: dict[str, Callable[[str], str]] = {
-            "all words": lambda text: " ".join(f"+{word}" for word in text.split())[:QUERY_CHARACTERS],
-            "words, ranked": lambda text: text,
-        }
+        ways: dict[str, Way] = {"all words": ("fulltext", all_of), "words, ranked": ("fulltext", str)}
+        ways |= {} if recall is None else {"meaning": ("semantic", str), "both": ("auto", str)}
         print(f"{len(messages)} messages; hits @{'/'.join(map(str, PLACES))}")
-        for way, query_of in ways.items():
+        for way, (search_type, query_of) in ways.items():
             for name, some in tasks.items():
-                found = [place_of(fl, task, query_of(task.query)) for task in some]
+                found = [place_of(fl, task, query_of(task.query), search_type) for task in some]
                 shares = (sum(place <= most for place in found) / len(found) for most in PLACES)
                 told = " / ".join(f"{share:.2f}" for share in shares)
                 print(f"{way:16} {name:12} ({len(some)}) {told}")
@@ -112,12 +118,20 @@ def query_in(text: str) -> str:
     return MARKS.sub(" ", text)[:QUERY_CHARACTERS]
 
 
-def place_of(fl: Forklore, task: Task, query: str) -> int:
+def all_of(text: str) -> str:
+    """Return a query that demands each word."""
+    return " ".join(f"+{word}" for word in text.split())[:QUERY_CHARACTERS]
+
+
+def place_of(fl: Forklore, task: Task, query: str, search_type: SearchType) -> int:
     """Return which hit is the first one that is meant, from 1; a large number if none is."""
-    page = fl.api.search_conversations(query=query, limit=HITS + 1, include_entry=False)
+    page = fl.api.search_conversations(
+        query=query, search_type=search_type, limit=HITS + 1, include_entry=False
+    )
     others = [hit.entry_id for hit in page.data if hit.entry_id != task.asked]
     return next((at for at, one in enumerate(others, 1) if one in task.meant), 1 + max(PLACES) * 10)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    module, _, function = "".join(sys.argv[2:3]).partition(":")
+    main(Path(sys.argv[1]), getattr(import_module(module), function) if module else None)

@@ -23,11 +23,14 @@ from decimal import Decimal
 from typing import Any, ClassVar, Literal
 
 from forklore.client.result_base import Value, an_id, many, result, sha_256
+from forklore.client.spoken import Spoken
 '''
 WIDTH = 90
 BASES = ("Result", "BaseModel", "RootModel")
 CHECKS = {UUID_PATTERN: "an_id", SHA256_PATTERN: "sha_256"}
 """What looks at a text, by its pattern: it may become a part of a path, a command or an address."""
+WITH = {"Entry": "Spoken"}
+"""What a result also is."""
 NAMES = {"Conversation": "ConversationDetails"}
 """Other names than those of the models: a `Conversation` is the object to talk in."""
 
@@ -73,6 +76,7 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 def _dataclass(model: type[BaseModel]) -> str:
     [parent] = [base for base in model.__bases__ if issubclass(base, BaseModel)]
     name_of_parent = "Value" if parent.__name__ in BASES else name_of(parent)
+    bases = ", ".join(filter(None, (WITH.get(model.__name__), name_of_parent)))
     own = {
         name: field
         for name, field in model.model_fields.items()
@@ -80,7 +84,7 @@ def _dataclass(model: type[BaseModel]) -> str:
     }
     lines = [
         "@result",
-        f"class {name_of(model)}({name_of_parent}):",
+        f"class {name_of(model)}({bases}):",
     ]
     lines.append(textwrap.indent(f'"""{_doc(model)}"""', "    "))
     makers = {name: _maker(field) for name, field in model.model_fields.items()}
@@ -94,6 +98,8 @@ def _dataclass(model: type[BaseModel]) -> str:
         python = _type(field.annotation)
         if field.is_required():
             lines.append(f"    {name}: {python}")
+        elif python.startswith("tuple"):  # what is left out where there is none
+            lines.append(f"    {name}: {python} = ()")
         else:
             lines.append(f"    {name}: {python if 'None' in python else f'{python} | None'} = None")
     return "\n".join(lines) + "\n"

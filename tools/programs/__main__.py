@@ -1,6 +1,7 @@
 """Runs real agent programs, and checks what they write: `python -m tools.programs`."""
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ from tools.programs.continue_cli import Continue
 from tools.programs.copilot import Copilot
 from tools.programs.gemini import Gemini
 from tools.programs.goose import Goose
+from tools.programs.kimi import Kimi
 from tools.programs.llm import Llm
 from tools.programs.opencode import OpenCode
 from tools.programs.openhands import OpenHands
@@ -40,6 +42,7 @@ PROGRAMS: tuple[Program, ...] = (
     OpenHands(),
     Qwen(),
     Continue(),
+    Kimi(),
 )
 NODE = "node@22.23.3"
 FIXTURES = Path("tests/clients/importing/programs")
@@ -97,11 +100,29 @@ def install(program: Program, folder: Path) -> Path:
             npm = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", *packages]
             subprocess.run(npm, cwd=target, check=True, stdout=subprocess.DEVNULL)
         else:
-            subprocess.run([sys.executable, "-m", "venv", str(target)], check=True)
+            subprocess.run([python_of(program.python), "-m", "venv", str(target)], check=True)
             pip = [str(target / "bin/pip"), "install", "--quiet", "--disable-pip-version-check", *packages]
             subprocess.run(pip, check=True)
         (target / "ready").touch()
     return target
+
+
+def python_of(version: tuple[int, int]) -> str:
+    """Return a Python that is at least of a version: this one, of the PATH, or of pyenv.
+
+    Raises ProgramError if there is none.
+    """
+    known = Path.home().glob(".pyenv/versions/3.*/bin/python3")
+    for python in (
+        sys.executable,
+        *(f"python3.{minor}" for minor in range(version[1], 20)),
+        *map(str, known),
+    ):
+        proved = f"import sys; sys.exit(sys.version_info < {version})"
+        with contextlib.suppress(OSError):
+            if not subprocess.run([python, "-c", proved], capture_output=True, check=False).returncode:
+                return python
+    raise ProgramError(f"there is no Python {version[0]}.{version[1]} or newer")
 
 
 def drive(program: Program, folder: Path, installed: Path, *, write: bool) -> tuple[Told, list[str]]:

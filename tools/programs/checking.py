@@ -35,7 +35,7 @@ class Check:
         The program goes on with a session of its own first, and then with one that forklore writes,
         as its own are gone.
         """
-        self.forklore("collect")
+        yield from self.collect()
         with self.opened() as forklore:
             trees = trees_of(forklore)
             yield from differences(self._told, trees, children_of(forklore, trees))
@@ -77,7 +77,7 @@ class Check:
                 yield f"sent: {_first_difference(expected, sent)}"
         else:
             yield "nothing was sent"
-        self.forklore("collect")
+        yield from self.collect()
         with self.opened() as forklore:
             again = trees_of(forklore)
         if len(again) != len(trees):
@@ -117,6 +117,13 @@ class Check:
                 text = _OF_THE_PROGRAM.sub("", part.text).strip().removeprefix('"').removesuffix('"')
                 if text and not any(re.fullmatch(own, text, re.DOTALL) for own in self._program.own_texts):
                     yield part.role, text
+
+    def collect(self) -> Iterator[str]:
+        """Bring in what is new; yield what forklore says if it could not."""
+        try:
+            self.forklore("collect")
+        except ProgramError as error:
+            yield " ".join(str(error).split())
 
     def forklore(self, *arguments: str) -> str:
         """Run a command of forklore as the user of the program would, and return what it printed.

@@ -37,7 +37,7 @@ def lines_of(forklore: Forklore, conversation: str) -> list[Line]:
 
 def _lines(entry: Any) -> Iterator[Line]:
     role = {"user": "user", "ai": "assistant"}.get(role_of(entry) or "")
-    images = len(entry.attachments or ())
+    images = len(entry.attachments)
     for message in entry.content:
         text = str(message.get("text", ""))
         events = message.get("events") or []
@@ -107,5 +107,5 @@ def _fits(told: Line, read: Line) -> bool:
     if what == "interrupted":
         return read[0] == "assistant" and text.startswith(words)
     if what in ("result", "summary", "image"):
-        return read[0] == what and (what == "image" or words in text)
+        return read[0] == what and (what == "image" or words.strip() in text)
     return read[0] == what and text in (words, f"@square.png {words}")

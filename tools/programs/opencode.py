@@ -56,7 +56,7 @@ class OpenCode(Program):
         (folder / "opencode.json").write_text(json.dumps(settings | {"provider": {"stand-in": provider}}))
 
     def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:  # noqa: ARG002
-        return ["run", *command, said]
+        return ["run", *command, *said.split()]  # it would quote a text that has spaces
 
     @contextmanager
     def server(self, world: World) -> Iterator["Server"]:

@@ -33,6 +33,7 @@ def leaf():
 
 {talk}
 """
+_DROPPED = ("tools", "agent", "stats", "py_interpreter_path", "username", "hostname")
 _NOTES = ["calls that were made together are an event each, with one `llm_response_id`"]
 
 
@@ -41,7 +42,7 @@ class OpenHands(Program):
     version = "1.58.2"
     packages = (f"openhands-sdk=={version}", f"openhands-tools=={version}")
     installer = "pip"
-    python = "3.12"
+    python = (3, 12)
     command = "bin/python"
     store = ".openhands/conversations"
     variables: ClassVar = {"OPENHANDS_SUPPRESS_BANNER": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
@@ -83,4 +84,4 @@ class OpenHands(Program):
         cutting = Cutting(world)
         folder = world.home / self.store
         for source in sorted(folder.rglob("*.json")):
-            cutting.json(source, fixtures / source.relative_to(folder), ["tools", "agent", "stats"])
+            cutting.json(source, fixtures / source.relative_to(folder), _DROPPED)

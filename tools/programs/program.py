@@ -43,6 +43,7 @@ class Program(ABC):
     installer: ClassVar[str] = "npm"
     command: ClassVar[str]
     newer_node: ClassVar[bool] = False
+    python: ClassVar[tuple[int, int]] = (3, 11)
     variables: ClassVar[Mapping[str, str]] = {}
     """Its environment. `{url}` is the stand-in, `{home}` the home folder."""
     story: ClassVar[Story]

@@ -108,7 +108,7 @@ test("31 KB stay in the message; of eleven files the last one does, also if the 
 
 	const links = await Promise.all(
 		photos.map(async ({ url }, at) =>
-			filePart(fl, await fl.attach(await (await fetch(url)).blob(), { name: `${at}.png` })),
+			filePart(fl, await fl.upload(await (await fetch(url)).blob(), { name: `${at}.png` })),
 		),
 	);
 	await saveTurn(await loadChat(fl, id), [asks("r", "Which?", ...links)]);
@@ -126,7 +126,7 @@ test.each([
 	const id = crypto.randomUUID();
 	const links = await Promise.all(
 		Array.from({ length: 11 }, async (_, at) => {
-			const { sha256, ...made } = await fl.attach(randomBytes(size), {
+			const { sha256, ...made } = await fl.upload(randomBytes(size), {
 				name: `${at}.png`,
 				contentType: "image/png",
 			});
@@ -206,7 +206,7 @@ test("a model gets the bytes of a local server's file, and the link of any other
 		path.startsWith("/v1/attachments/")
 			? Response.json({ ...made, state: "ready", url, urlExpiresAt: made.createdAt })
 			: undefined;
-	const made = await fl.attach(Buffer.from("x"), { name: "casa.png", contentType: "image/png" });
+	const made = await fl.upload(Buffer.from("x"), { name: "casa.png", contentType: "image/png" });
 	const [linked] = await readableFiles(fl, id, messages);
 	expect(urlsOf(linked)).toEqual([url, url]);
 	expect(counting.taken().asked).toEqual(["POST /v1/attachments", "GET /v1/attachments"]);
@@ -215,7 +215,7 @@ test("a model gets the bytes of a local server's file, and the link of any other
 test("a page can upload by itself, and what other programs attach is shown", async () => {
 	const { fl } = new Counting();
 	const chat = fl.conversation();
-	const attached = await fl.attach(randomBytes(40_000), { name: "a.png", contentType: "image/png" });
+	const attached = await fl.upload(randomBytes(40_000), { name: "a.png", contentType: "image/png" });
 	await chat.say("user", "From an agent", { files: [attached] });
 	const loaded = await loadChat(fl, chat.id);
 	const [shown] = paged(loaded);
@@ -233,7 +233,7 @@ test("a page can upload by itself, and what other programs attach is shown", asy
 test("a reference to another user's file is stored and names nothing", async () => {
 	const { fl } = new Counting();
 	const other = new Counting();
-	const secret = await other.fl.attach(randomBytes(40_000), { name: "s.png", contentType: "image/png" });
+	const secret = await other.fl.upload(randomBytes(40_000), { name: "s.png", contentType: "image/png" });
 	const id = crypto.randomUUID();
 	await saveTurn(await loadChat(fl, id), [asks("q", "This?", filePart(other.fl, secret))]);
 	const { messages } = await loadChat(fl, id);

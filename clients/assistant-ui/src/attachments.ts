@@ -24,7 +24,7 @@ export function attachmentAdapter(fl: Forklore, { accept = "*" }: AttachmentOpti
 	const upload = async (file: File, contentType: string): Promise<Attachment | undefined> => {
 		if (staysInline(contentType, file.size)) return undefined;
 		try {
-			return await fl.attach(file, { contentType });
+			return await fl.upload(file, { contentType });
 		} catch (error) {
 			if (error instanceof ConflictError && error.reason === "attachments_off") return undefined;
 			throw error;

@@ -184,9 +184,9 @@ test("a server gives its model the files, and what other programs attach is show
 	const { fl } = new Counting();
 	const chat = fl.conversation();
 	const casa = photo(40_000);
-	await chat.say("user", "From an agent", { files: [await fl.attach(casa)] });
+	await chat.say("user", "From an agent", { files: [await fl.upload(casa)] });
 	const agents = fl.conversation();
-	await agents.say("ai", "A picture", { files: [await fl.attach(casa)] });
+	await agents.say("ai", "A picture", { files: [await fl.upload(casa)] });
 	const [picture] = (await opened(fl, agents.id)).messages;
 	expect(picture?.content).toMatchObject([{ type: "text" }, { type: "image", filename: "casa.png" }]);
 	expect(await bytesAt(urlsOf(picture)[0] ?? "")).toBe(await dataUrl(casa));

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from forklore.client.memory import Memory as Memory
     from forklore.client.messages import role_of as role_of
     from forklore.client.messages import text_of as text_of
+    from forklore.client.trees import Tree as Tree
 
 __all__ = [
     "ApiError",
@@ -55,6 +56,7 @@ __all__ = [
     "PreconditionFailedError",
     "ServerError",
     "TooLargeError",
+    "Tree",
     "UnauthorizedError",
     "UnavailableError",
     "UnexpectedAnswerError",
@@ -76,6 +78,7 @@ _PLACES = {
     "generated.results": ("Entry",),
     "generated.synchronous.client": ("Forklore",),
     "generated.synchronous.conversation": ("Conversation",),
+    "trees": ("Tree",),
 }
 
 

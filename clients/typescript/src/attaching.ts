@@ -25,7 +25,7 @@ const ARGUMENTS_MAX = 32_768;
  * It is asked after each sending, too. So bytes that arrived without an answer are found, and a new address is
  * asked for.
  */
-export async function attach(
+export async function upload(
 	way: Way,
 	given: Blob | Uint8Array,
 	{ name, contentType, signal }: Sent & { name: string; contentType: string },
@@ -35,13 +35,13 @@ export async function attach(
 	const fields = { name, contentType, size: bytes.length, sha256: await sha256Of(bytes), content };
 	let lost: Lost = {};
 	for (let sendings = 0; ; sendings++) {
-		const { upload, ...made } = await way.api.uploadAttachment(fields, { signal });
-		if (upload === undefined) return made;
+		const { upload: to, ...made } = await way.api.uploadAttachment(fields, { signal });
+		if (to === undefined) return made;
 		if (sendings >= sendingsMax(way)) throw new NoAnswerError(`the bytes of ${name} have not arrived`, lost);
-		const { method, headers } = upload;
+		const { method, headers, url } = to;
 		if (method !== METHOD)
 			throw new UnexpectedAnswerError("the service names another method than PUT for the bytes");
-		const answered = await fetched(way, upload.url, { method, headers, body: bytes }, bytes.length, signal);
+		const answered = await fetched(way, url, { method, headers, body: bytes }, bytes.length, signal);
 		if ("bytes" in answered) continue;
 		lost = answered;
 		await pause(sendings, signal);

@@ -1,7 +1,7 @@
 // The client.
 
 import { resultOf } from "./answering.ts";
-import { attach, located, read } from "./attaching.ts";
+import { located, read, upload } from "./attaching.ts";
 import { callOf } from "./calls.ts";
 import { Conversation } from "./conversation.ts";
 import { InputError } from "./errors.ts";
@@ -19,6 +19,7 @@ import {
 	type SearchConversations,
 } from "./generated/operations.ts";
 import { pagesOf, refusePaging, type Pages } from "./pages.ts";
+import { asked, HITS } from "./questions.ts";
 import {
 	checked,
 	connectionOf,
@@ -28,7 +29,7 @@ import {
 	type Credential,
 	type Limits,
 } from "./sending.ts";
-import type { Answer, Keyed, Matched, Sent } from "./wire.ts";
+import type { Keyed, Matched, RawAnswer, Sent } from "./wire.ts";
 
 /** How a client is made. */
 export interface Options extends Partial<Limits> {
@@ -48,8 +49,8 @@ export type ConversationsOptions = Sent &
 export type SearchOptions = Sent &
 	Omit<SearchConversations, "query" | "limit" | "afterCursor"> & { pageRows?: number };
 
-/** How a file is attached. name: its own, of a `File`. contentType: its own, of a `Blob` that has one. */
-export interface AttachOptions extends Pick<Sent, "signal"> {
+/** How a file is uploaded. name: its own, of a `File`. contentType: its own, of a `Blob` that has one. */
+export interface UploadOptions extends Pick<Sent, "signal"> {
 	name?: string | undefined;
 	contentType?: string | undefined;
 }
@@ -114,7 +115,7 @@ export class Forklore {
 	 * given: path, query and body fields side by side. Throws InputError for an unknown operation, and NoAnswerError
 	 * without any answer.
 	 */
-	async call(operation: string, given: object = {}, options: Keyed & Matched = {}): Promise<Answer> {
+	async call(operation: string, given: object = {}, options: Keyed & Matched = {}): Promise<RawAnswer> {
 		if (!Object.hasOwn(SHAPES, operation)) {
 			throw new InputError(`there is no operation ${JSON.stringify(operation)}`, "operation");
 		}
@@ -123,27 +124,24 @@ export class Forklore {
 			given,
 			options,
 			(_, answer) => answer,
-		) as Promise<Answer>;
+		) as Promise<RawAnswer>;
 	}
 
 	/** Return the conversation that a name points to; its first entry makes both if need be. */
 	named(name: string): Conversation {
-		return new Conversation(this.api, undefined, name);
+		return new Conversation(this, undefined, name);
 	}
 
 	/** Return the conversation with an id; without an id one that its first entry makes. */
 	conversation(id?: string): Conversation {
 		if (id === "") throw new InputError("an id is not empty", "id");
-		return new Conversation(this.api, id ?? newId());
+		return new Conversation(this, id ?? newId());
 	}
 
 	/** Make a conversation without entries. */
 	async create(options: CreateConversation & Keyed = {}): Promise<Conversation> {
 		const { idempotencyKey, signal, ...fields } = options;
-		return new Conversation(
-			this.api,
-			(await this.api.createConversation(fields, { idempotencyKey, signal })).id,
-		);
+		return new Conversation(this, (await this.api.createConversation(fields, { idempotencyKey, signal })).id);
 	}
 
 	/**
@@ -159,13 +157,24 @@ export class Forklore {
 		);
 	}
 
-	/** Return the entries that have all words of a query, the newest tree first. */
+	/** Return the entries that fit a query, the best first. `+word` and `"some words"` must occur. */
 	search(query: string, options: SearchOptions = {}): Pages<Hit> {
 		refusePaging(options);
 		const { pageRows: limit, signal, ...chosen } = options;
 		return pagesOf((afterCursor) =>
 			this.api.searchConversations({ ...chosen, query, limit, afterCursor }, { signal }),
 		);
+	}
+
+	/**
+	 * Return the entries that fit a question best, of all that the caller may see.
+	 *
+	 * By meaning and words where the service has a model, else by words. Marks demand nothing here: to demand words,
+	 * `search`.
+	 */
+	async recall(question: string, options: Sent & { limit?: number | undefined } = {}): Promise<Hit[]> {
+		const { limit = HITS, signal } = options;
+		return (await this.api.searchConversations({ query: asked(question), limit }, { signal })).data;
 	}
 
 	/** Return the caller's names that begin with `prefix`; `deleted` ones lead nowhere. */
@@ -191,17 +200,17 @@ export class Forklore {
 	 * them. Throws InputError for a file without a name, ConflictError with the reason `attachments_off` if the
 	 * deployment keeps none, and NoAnswerError if the bytes do not arrive.
 	 */
-	async attach(file: Blob | Uint8Array, options: AttachOptions = {}): Promise<Attachment> {
+	async upload(file: Blob | Uint8Array, options: UploadOptions = {}): Promise<Attachment> {
 		const own = file as { name?: string; type?: string };
 		const name = options.name ?? own.name;
 		if (!name) throw new InputError("the file has no name: give one", "name");
 		const type = own.type?.split(";", 1)[0] ?? "";
 		const contentType = options.contentType ?? (type === "" ? "application/octet-stream" : type);
-		return attach(this.#way, file, { name, contentType, signal: options.signal });
+		return upload(this.#way, file, { name, contentType, signal: options.signal });
 	}
 
 	/**
-	 * Return the bytes of an attachment: one of an entry's `attachments`, what `attach` returns, or an id.
+	 * Return the bytes of an attachment: one of an entry's `attachments`, what `upload` returns, or an id.
 	 *
 	 * conversationId: one that shows it, for who sees it in very many trees. Throws NotFoundError for one that the
 	 * caller may not read, or whose bytes are gone.

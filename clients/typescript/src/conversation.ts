@@ -1,5 +1,6 @@
 // A conversation to talk in.
 
+import { Answer } from "./answers.ts";
 import { Context, type Based, type Memory } from "./context.ts";
 import {
 	ApiError,
@@ -13,6 +14,7 @@ import {
 import { newId, newIdOf } from "./json.ts";
 import { idOf, message, type EntryOrId, type Role, type Said } from "./messages.ts";
 import {
+	ATTACHMENTS_PER_ENTRY_MAX,
 	DESCRIPTION,
 	type Ancestor,
 	type AnswerLog,
@@ -29,6 +31,7 @@ import {
 	type EntryFields,
 	type Fork,
 	type ForkConversation,
+	type Hit,
 	type ListedEntry,
 	type ListEntriesArguments,
 	type Membership,
@@ -39,19 +42,24 @@ import {
 	type UpdateConversation,
 } from "./generated/operations.ts";
 import { Pages, pagesOf, refusePaging, type Page } from "./pages.ts";
+import { asked, HITS } from "./questions.ts";
 import { treeOf, type Tree } from "./tree.ts";
 import { changesOf } from "./watching.ts";
 import type { Keyed, Matched, Sent } from "./wire.ts";
+import { AnswerWriter, type WriterOptions } from "./writing.ts";
 
-/**
- * What `say` takes beside the role and the text. ifLast: append only behind this entry. files: what `attach` returned,
- * those of another entry, or ids.
- */
+/** What goes with a message: a file, which is uploaded; what `upload` returned, one of another entry, or its id. */
+export type FileGiven = File | Blob | Pick<AttachedFile, "id" | "name"> | string;
+
+/** What `say` takes beside the role and the text. ifLast: append only behind this entry. */
 export type SayOptions = Omit<AppendEntry, "content" | "contentType"> &
-	Keyed & {
-		ifLast?: EntryOrId | undefined;
-		files?: readonly (Pick<AttachedFile, "id" | "name"> | string)[] | undefined;
-	};
+	Keyed &
+	Bound & { files?: readonly FileGiven[] | undefined };
+
+/** ifLast: append only behind this entry. */
+interface Bound {
+	ifLast?: EntryOrId | undefined;
+}
 
 /** What `turn` takes beside the role and the text. context: the agent's whole present memory. */
 export type TurnOptions = Omit<SayOptions, "context"> &
@@ -60,14 +68,29 @@ export type TurnOptions = Omit<SayOptions, "context"> &
 /** What `append` takes beside the content. */
 export type AppendOptions = Omit<AppendEntry, "content" | "contentType"> &
 	Keyed &
-	Matched & { contentType?: string | undefined };
+	Matched &
+	Bound & { contentType?: string | undefined };
 
 /** What `appendAll` takes beside the entries. */
-export type AppendAllOptions = Omit<AppendEntries, "entries"> & Keyed & Matched;
+export type AppendAllOptions = Omit<AppendEntries, "entries"> & Keyed & Matched & Bound;
+
+/**
+ * What `answer` takes. after: the entry that it follows; without it the last one of the history. agentId: who answers.
+ * takeOver: as of `beginAnswer`.
+ */
+export type AnswerOptions = Pick<WriterOptions, "onError" | "signal"> & {
+	after?: EntryOrId | undefined;
+	agentId?: string | undefined;
+	takeOver?: boolean | undefined;
+};
+
+/** What the `finish` of an answer takes: as `turn`. fork: append to a new fork, which ends with what the answer follows. */
+export type FinishOptions = TurnOptions & { fork?: boolean };
 
 /**
  * What `fork` takes. before, after: the entry that the fork leaves out, or ends with; without both it is at the
- * head. name: a new name, which points to the fork from then on. moveName: `name` may exist, and moves; without
+ * head. name: a new name, which points to the fork from then on; with `count` the forks are made one by one, and
+ * `trip` gives `trip-1`, `trip-2`, …. moveName: `name` may exist, and moves; without
  * `name` that of this object does.
  */
 export type ForkOptions = Omit<ForkConversation, "atEntryId" | "count" | "name"> &
@@ -81,6 +104,9 @@ export type EntriesOptions = Sent &
 		after?: EntryOrId | undefined;
 		pageEntries?: number;
 	};
+
+/** What `history` takes: as `entries`. */
+export type HistoryOptions = Omit<EntriesOptions, "channel">;
 
 /** What `watch` takes. after: only what follows this entry; null: all. */
 export type WatchOptions = Sent & { after?: EntryOrId | null | undefined; channel?: string | undefined };
@@ -108,6 +134,15 @@ const BESIDE = new RegExp(
 	`^(forkedAt|startedBy)|^(${OF_CONVERSATION.join("|")}|promote|name|context|answerId)$`,
 );
 
+/** What of a client a conversation needs. */
+interface Client {
+	readonly api: Operations;
+	upload: (
+		file: Blob,
+		options?: { signal?: AbortSignal | undefined },
+	) => Promise<Pick<AttachedFile, "id" | "name">>;
+}
+
 /**
  * One conversation. Nothing is sent before the first call.
  *
@@ -120,6 +155,7 @@ export class Conversation {
 	/** The agent's own memory. */
 	readonly context: Context;
 
+	readonly #fl: Client;
 	readonly #api: Operations;
 	readonly #born: Partial<AppendEntry>;
 	readonly #unanswered = new Set<string>();
@@ -127,9 +163,11 @@ export class Conversation {
 	#isMade: boolean;
 
 	/** id: undefined for the conversation that `name` points to. born: what its first append has, which makes it. */
-	constructor(api: Operations, id: string | undefined, name?: string, born?: Partial<AppendEntry>) {
+	constructor(fl: Client, id: string | undefined, name?: string, born?: Partial<AppendEntry>) {
 		if (id === undefined && (typeof name !== "string" || name === ""))
 			throw new InputError("a name is text", "name");
+		const { api } = fl;
+		this.#fl = fl;
 		this.#api = api;
 		this.#id = id;
 		this.name = name;
@@ -214,20 +252,30 @@ export class Conversation {
 	// Writing
 
 	/**
-	 * Append a message and return it. The conversation is made if it does not exist.
+	 * Append a message and return it. The conversation is made if it does not exist. Files are uploaded first.
 	 *
 	 * `metadata` is the entry's own. Throws InputError for a title or tags of a conversation that exists already,
 	 * unless the call has an idempotency key, so that it may repeat the one that made it.
 	 * Throws ConflictError if another entry has the `key`, or if `ifLast` is not the last entry.
 	 */
 	async say(role: Role, text: Said, options: SayOptions = {}): Promise<AppendedEntry> {
-		const { ifLast, files = [], ...rest } = options;
-		const matched = ifLast === undefined ? {} : { ifMatch: idOf(ifLast) };
+		const { files = [], ...rest } = options;
 		const [said] = message(role, text);
-		const attachments = files.map((one) =>
-			typeof one === "string" ? { id: one } : { id: one.id, name: one.name },
-		);
-		return this.append([{ ...said, ...(files.length && { attachments }) }], { ...rest, ...matched });
+		if (files.length === 0) return this.append([said], rest);
+		if (files.length > ATTACHMENTS_PER_ENTRY_MAX)
+			throw new InputError(
+				`an entry has at most ${ATTACHMENTS_PER_ENTRY_MAX} files, not ${files.length}`,
+				"files",
+			);
+		const attachments: { id: string; name?: string }[] = [];
+		for (const one of files) {
+			if (typeof one === "string") attachments.push({ id: one });
+			else {
+				const { id, name } = one instanceof Blob ? await this.#fl.upload(one, { signal: rest.signal }) : one;
+				attachments.push({ id, name });
+			}
+		}
+		return this.append([{ ...said, attachments }], rest);
 	}
 
 	/**
@@ -246,13 +294,35 @@ export class Conversation {
 		return appended;
 	}
 
+	/**
+	 * Begin an answer that others can read while it is written. `finish` makes a turn of it, and `drop` ends it without.
+	 *
+	 * Throws ConflictError with the reason `answer_in_progress` if another one is written.
+	 */
+	async answer(options: AnswerOptions = {}): Promise<Answer<FinishOptions>> {
+		const { after, agentId, takeOver, signal, onError } = options;
+		const afterEntryId = after === undefined ? undefined : idOf(after);
+		const place = { ...(await this.#here({ signal })), afterEntryId, agentId, takeOver };
+		const writer = await AnswerWriter.begin(this.#api, place, { signal, onError });
+		const forkId = newId();
+		return new Answer<FinishOptions>(writer, async (said, { fork = false, ...more }) => {
+			const { afterEntryId: forkedAtEntryId } = writer;
+			const born = {
+				forkedAtConversationId: writer.conversationId,
+				...(forkedAtEntryId !== null && { forkedAtEntryId, forkedAtPosition: "after" as const }),
+			};
+			const into = fork ? new Conversation(this.#fl, forkId, undefined, born) : this;
+			return into.turn("ai", said, { agentId, ...more });
+		});
+	}
+
 	/** Append one entry with any content: an array of JSON values. */
 	async append(content: readonly unknown[], options: AppendOptions = {}): Promise<AppendedEntry> {
 		if (!Array.isArray(content)) throw new InputError("content is an array", "content");
-		const { contentType = HISTORY, idempotencyKey, ifMatch, signal, ...rest } = options;
+		const { contentType = HISTORY, idempotencyKey, signal, ifMatch, ifLast, ...rest } = options;
 		const appended = await this.#append(
 			{ ...rest, contentType, content },
-			{ idempotencyKey, ifMatch, signal },
+			{ idempotencyKey, ifMatch: boundTo(ifLast) ?? ifMatch, signal },
 		);
 		if (!("data" in appended)) return appended;
 		const [only, ...others] = appended.data;
@@ -265,8 +335,9 @@ export class Conversation {
 	/** Append up to 50 entries, all or none, in order. */
 	async appendAll(entries: readonly EntryFields[], options: AppendAllOptions = {}): Promise<Entry[]> {
 		if (!Array.isArray(entries)) throw new InputError("entries is an array", "entries");
-		const { idempotencyKey, ifMatch, signal, ...rest } = options;
-		const appended = await this.#append({ ...rest, entries }, { idempotencyKey, ifMatch, signal });
+		const { idempotencyKey, signal, ifMatch, ifLast, ...rest } = options;
+		const sent = { idempotencyKey, ifMatch: boundTo(ifLast) ?? ifMatch, signal };
+		const appended = await this.#append({ ...rest, entries }, sent);
 		if (!("data" in appended)) throw new UnexpectedAnswerError("the answer to several entries holds one");
 		return appended.data;
 	}
@@ -381,17 +452,20 @@ export class Conversation {
 			}),
 			name: taken === undefined ? undefined : { name: taken, ...(!moveName && { expectRevision: 0 }) },
 		};
+		if (moveName && count !== undefined)
+			throw new InputError("a name moves to one fork, not to several", "moveName");
 		const sent = { idempotencyKey, ifMatch, signal };
-		if (count !== undefined && count > FORKS_AT_ONCE) return this.#forkOften(count, fields, sent);
+		if (count !== undefined && (count > FORKS_AT_ONCE || (count > 1 && taken !== undefined)))
+			return this.#forkOften(count, { ...fields, name: undefined }, sent, taken);
 		const several = count === 1 ? undefined : count; // the service takes 2 and more
 		const forked = await this.#api.forkConversation({ ...fields, count: several }, sent);
-		if ("data" in forked) return forked.data.map((one) => new Conversation(this.#api, one.id));
-		const made = new Conversation(this.#api, forked.id, taken);
+		if ("data" in forked) return forked.data.map((one) => new Conversation(this.#fl, one.id));
+		const made = new Conversation(this.#fl, forked.id, taken);
 		return count === undefined ? made : [made];
 	}
 
 	/**
-	 * Make more equal forks than the service makes at once.
+	 * Make more equal forks than the service makes at once, or some with names: one by one.
 	 *
 	 * The idempotency keys follow from one. At the head, those of a later request would differ if something came
 	 * between, so it is bound to what the first ones show.
@@ -400,21 +474,24 @@ export class Conversation {
 		count: number,
 		fields: ForkConversation & { conversationId: string },
 		{ idempotencyKey: key = newId(), ifMatch, signal }: Keyed & Matched,
+		name: string | undefined,
 	): Promise<Conversation[]> {
 		const isAtHead = fields.atEntryId === undefined && fields.atKey === undefined;
 		const made: Conversation[] = [];
 		while (made.length < count) {
 			const left = count - made.length;
+			const each = name === undefined ? undefined : `${name}-${made.length + 1}`;
 			const several = Math.ceil(left / Math.ceil(left / FORKS_AT_ONCE)); // never one alone
+			const chosen = each === undefined ? { count: several } : { name: { name: each, expectRevision: 0 } };
 			const sent = { idempotencyKey: `${key}-${left}`, ifMatch, signal };
 			const forked = await this.#api
-				.forkConversation({ ...fields, count: several }, sent)
+				.forkConversation({ ...fields, ...chosen }, sent)
 				.catch((error: unknown) => {
 					throw error instanceof ApiError ? Object.assign(error, { idempotencyKey: key }) : error;
 				});
-			if (!("data" in forked)) throw new UnexpectedAnswerError("the answer to several forks holds one");
-			if (isAtHead) ifMatch ??= forked.data[0]?.forkedAtEntryId;
-			made.push(...forked.data.map((one) => new Conversation(this.#api, one.id)));
+			const forks = "data" in forked ? forked.data : [forked];
+			if (isAtHead) ifMatch ??= forks[0]?.forkedAtEntryId;
+			made.push(...forks.map((one) => new Conversation(this.#fl, one.id, each)));
 		}
 		return made;
 	}
@@ -430,7 +507,7 @@ export class Conversation {
 			throw new InputError("a child has an id of its own or a key, not both", "key");
 		const parentId = await this.resolve({ signal });
 		const childId = key === undefined ? (id ?? newId()) : await newIdOf(parentId, key);
-		return new Conversation(this.#api, childId, undefined, {
+		return new Conversation(this.#fl, childId, undefined, {
 			...more,
 			startedByConversationId: parentId,
 			startedByEntryId: by === undefined ? undefined : idOf(by),
@@ -443,6 +520,18 @@ export class Conversation {
 		return this.#listed(options, (given, sent) =>
 			this.#api.listChildren({ ...given, startedByEntryId }, sent),
 		);
+	}
+
+	/**
+	 * Return the entries that fit a question best, of those that this conversation shows.
+	 *
+	 * What only a sibling says is not found, and counts nothing. By meaning and words where the service has a model, else
+	 * by words. Marks demand nothing here: to demand words, `search`.
+	 */
+	async recall(question: string, options: Sent & { limit?: number | undefined } = {}): Promise<Hit[]> {
+		const { limit = HITS, ...sent } = options;
+		const given = { query: asked(question), conversationId: await this.resolve(sent), limit };
+		return (await this.#api.searchConversations(given, sent)).data;
 	}
 
 	/** Return the conversations of the fork tree, the oldest first. */
@@ -489,9 +578,14 @@ export class Conversation {
 		});
 	}
 
+	/** Return what people see of the conversation: `entries` with the channel `history`. */
+	history(options: HistoryOptions = {}): Pages<ListedEntry> {
+		return this.entries({ ...options, channel: HISTORY });
+	}
+
 	/** Return the last entry of the history; undefined without any. */
 	async last(options: Sent = {}): Promise<ListedEntry | undefined> {
-		return this.entries({ ...options, channel: HISTORY, backward: true, pageEntries: 1 }).first();
+		return this.history({ ...options, backward: true, pageEntries: 1 }).first();
 	}
 
 	/**
@@ -545,7 +639,7 @@ export class Conversation {
 		try {
 			const page = await this.#api.listEntries({ ...(await this.#here(options)), ...place }, options);
 			const shown = page.data.find((one) => one.id === upToEntryId);
-			if (shown) return (shown.alternatives ?? []).map((id) => new Conversation(this.#api, id));
+			if (shown) return (shown.alternatives ?? []).map((id) => new Conversation(this.#fl, id));
 		} catch (cause) {
 			if (!(cause instanceof BadRequestError && cause.code === "invalid_cursor")) throw cause;
 			throw new NotFoundError(none, { status: 404, cause });
@@ -600,7 +694,7 @@ export class Conversation {
 		const { idempotencyKey, signal, ...more } = options;
 		const given = { ...more, ...(await this.#here({ signal })) };
 		return new Conversation(
-			this.#api,
+			this.#fl,
 			(await this.#api.copyConversation(given, { idempotencyKey, signal })).id,
 		);
 	}
@@ -697,6 +791,10 @@ export class Conversation {
 		);
 	}
 }
+
+/** Return the condition of an append that stands behind an entry only. */
+const boundTo = (ifLast: EntryOrId | undefined): string | undefined =>
+	ifLast === undefined ? undefined : idOf(ifLast);
 
 /** Whether the service itself says that there is nothing. Others on the way have a 404 of their own. */
 const saysNothing = (error: unknown): boolean => error instanceof NotFoundError && error.code === "not_found";

@@ -11,7 +11,7 @@ import { ATTACHMENTS_PER_ENTRY_MAX } from "./generated/operations.ts";
 import { isFinal } from "./writing.ts";
 
 /** What of a client moves files. */
-export type FileClient = Pick<Forklore, "api" | "attach" | "read" | "located">;
+export type FileClient = Pick<Forklore, "api" | "upload" | "read" | "located">;
 
 type Part = Record<string, unknown>;
 
@@ -144,7 +144,7 @@ export class ChatFiles {
 				const { upload, ...found } = await this.#fl.api.uploadAttachment(fields);
 				if (upload === undefined) return found;
 			}
-			const made = await this.#fl.attach(bytes, { name, contentType });
+			const made = await this.#fl.upload(bytes, { name, contentType });
 			this.#seen.add(sha256);
 			return made;
 		} catch (error) {

@@ -1,21 +1,26 @@
 // What the package offers.
 
 export { valueOf } from "./answering.ts";
+export { Answer } from "./answers.ts";
 export {
 	Forklore,
-	type AttachOptions,
 	type ConversationsOptions,
 	type Options,
 	type SearchOptions,
+	type UploadOptions,
 } from "./client.ts";
 export { Context, type Based, type Memory } from "./context.ts";
 export {
 	Conversation,
+	type AnswerOptions,
 	type AppendAllOptions,
 	type AppendOptions,
 	type ChildOptions,
 	type EntriesOptions,
+	type FileGiven,
+	type FinishOptions,
 	type ForkOptions,
+	type HistoryOptions,
 	type SayOptions,
 	type TurnOptions,
 	type WatchOptions,
@@ -27,4 +32,4 @@ export type * from "./generated/operations.ts";
 export { Pages, type Page } from "./pages.ts";
 export type { Credential, Limits } from "./sending.ts";
 export type { Tree } from "./tree.ts";
-export type { Answer, Keyed, Matched, Sent } from "./wire.ts";
+export type { Keyed, Matched, RawAnswer, Sent } from "./wire.ts";

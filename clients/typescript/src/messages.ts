@@ -1,6 +1,7 @@
 // Messages of the history, as their authors say them.
 
 import { InputError } from "./errors.ts";
+import { stringify } from "./json.ts";
 import type { Entry } from "./generated/operations.ts";
 
 /** Who says a message. The service knows four: `user`, `ai`, `system` and `tool`. */
@@ -35,13 +36,36 @@ export function message(role: Role, text: Said): [Record<string, unknown>] {
 export const roleOf = (entry: Entry | undefined): Lowercase<Known> | undefined =>
 	knownRole(member(entry, "role"))?.toLowerCase() as Lowercase<Known> | undefined;
 
-/** Return the text of a message, or that of its parts; undefined for an entry without one, or none. */
+/**
+ * Return the text of a message, or that of its parts; undefined for an entry without one, or none.
+ *
+ * That of a tool's result is what the tool has said.
+ */
 export function textOf(entry: Entry | undefined): string | undefined {
-	const text = member(entry, "text");
-	const parts = member(entry, "content");
-	const said = !text && isParts(parts) ? parts.map((part) => part["text"]) : [text];
-	const texts = said.filter((one) => typeof one === "string");
-	return texts.length ? texts.join("\n") : undefined;
+	const own = member(entry, "text");
+	if (typeof own === "string" && own !== "") return own;
+	const parts = [member(entry, "content"), member(entry, "events")].find(isParts) ?? [];
+	const texts = parts.map(textOfPart).filter((one) => one !== undefined);
+	if (texts.length > 0) return texts.join("\n");
+	return typeof own === "string" ? own : undefined;
+}
+
+function textOfPart(part: Record<string, unknown>): string | undefined {
+	const { type, text, content, output = "" } = part;
+	if (typeof text === "string") return text;
+	const isResult = typeof type === "string" && /(tool_result|_call_output)$/.test(type);
+	return isResult ? wordsIn(content ?? output) : undefined;
+}
+
+/** Return the words in a value: a text, or the texts of parts; without any the value as JSON. */
+function wordsIn(value: unknown): string {
+	if (typeof value === "string") return value;
+	const texts = (Array.isArray(value) ? value : [value]).map((part: unknown) => {
+		if (typeof part === "string") return part;
+		const { text } = (part ?? {}) as Record<string, unknown>;
+		return typeof text === "string" ? text : "";
+	});
+	return texts.length > 0 && texts.every(Boolean) ? texts.join("\n") : stringify(value);
 }
 
 /** Return the id of an entry. Throws InputError for anything else, such as a conversation, which has an id, too. */
@@ -60,7 +84,7 @@ function knownRole(role: unknown): Known | undefined {
 	return Object.hasOwn(ROLES, name) ? ROLES[name] : undefined;
 }
 
-function member(entry: Entry | undefined, name: "role" | "text" | "content"): unknown {
+function member(entry: Entry | undefined, name: "role" | "text" | "content" | "events"): unknown {
 	const first = entry?.channel === "history" ? entry.content[0] : undefined;
 	return typeof first === "object" && first !== null ? (first as Record<string, unknown>)[name] : undefined;
 }

@@ -3,7 +3,7 @@
 import { findsNothing } from "./answering.ts";
 import { mayBeRepeated, PRINTABLE } from "./calls.ts";
 import { InputError, NoAnswerError, UnexpectedAnswerError } from "./errors.ts";
-import type { Answer, Call } from "./wire.ts";
+import type { RawAnswer, Call } from "./wire.ts";
 
 /** A text, or what returns one for each sending, such as a token that is renewed. */
 export type Credential = string | (() => string | Promise<string>);
@@ -82,10 +82,10 @@ export async function send(
 	connection: Connection,
 	limits: Limits,
 	signal: AbortSignal | undefined,
-): Promise<Answer> {
+): Promise<RawAnswer> {
 	const { idempotencyKey, name, shape } = call;
 	const giveUpAt = performance.now() + limits.deadlineMs;
-	let outcome: Answer | Lost = { why: "there was no time to send it" };
+	let outcome: RawAnswer | Lost = { why: "there was no time to send it" };
 	let attempts = 0;
 	let mayHaveArrived = false;
 	for (;;) {
@@ -136,8 +136,8 @@ async function once(
 	connection: Connection,
 	timeoutMs: number,
 	signal: AbortSignal | undefined,
-): Promise<Answer | Lost> {
-	const answer = await within(timeoutMs, signal, async (stop): Promise<Answer | Lost> => {
+): Promise<RawAnswer | Lost> {
+	const answer = await within(timeoutMs, signal, async (stop): Promise<RawAnswer | Lost> => {
 		const headers = await headersOf(call, connection);
 		try {
 			return await answerOf(
@@ -157,7 +157,7 @@ async function once(
 	return answer ?? { why: `no whole answer within ${timeoutMs.toFixed()} ms`, cause: TIME_IS_UP };
 }
 
-async function answerOf(response: Response): Promise<Answer> {
+async function answerOf(response: Response): Promise<RawAnswer> {
 	const { headers, status } = response;
 	if (response.type === "opaqueredirect") throw new UnexpectedAnswerError("the address leads to another one");
 	return {

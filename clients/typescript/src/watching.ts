@@ -3,7 +3,7 @@
 import { ApiError, NoAnswerError, NotFoundError } from "./errors.ts";
 import type { AnswerLog, Fork, ListedEntry, Operations } from "./generated/operations.ts";
 import { RETRIED } from "./sending.ts";
-import type { Answer, Sent } from "./wire.ts";
+import type { RawAnswer, Sent } from "./wire.ts";
 
 /** What a watcher knows of an answer. state: undefined before it was told. */
 interface Seen extends Pick<AnswerLog, "conversationId" | "id" | "position"> {
@@ -134,7 +134,7 @@ class Poll {
 	/** Ask, after the pause that the answer before has asked for; undefined: nothing has changed, or no answer came. */
 	async ask<T>(ask: (sent: Sent) => Promise<T | undefined>): Promise<T | undefined> {
 		await paused(this.pauseMs, this.#signal);
-		const onAnswer = ({ etag, askAgainMs }: Answer): void => {
+		const onAnswer = ({ etag, askAgainMs }: RawAnswer): void => {
 			this.etag = etag;
 			this.pauseMs = askAgainMs ?? PAUSE_MS;
 		};

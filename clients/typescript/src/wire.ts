@@ -9,7 +9,7 @@
 export interface Sent {
 	signal?: AbortSignal | undefined;
 	ifNoneMatch?: string | undefined;
-	onAnswer?: ((answer: Answer) => void) | undefined;
+	onAnswer?: ((answer: RawAnswer) => void) | undefined;
 }
 
 /** idempotencyKey: of one's own, for a call that may be made twice. Without it the call gets one. */
@@ -53,7 +53,7 @@ export interface Call {
 }
 
 /** An answer as it came, also that of an error. */
-export interface Answer {
+export interface RawAnswer {
 	readonly status: number;
 	/** JSON; empty without a body. */
 	readonly text: string;

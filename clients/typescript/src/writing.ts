@@ -30,6 +30,8 @@ const NO_CHARACTER = "\uFFFD";
 export class AnswerWriter {
 	readonly id: string;
 	readonly conversationId: string;
+	/** The entry that it follows; null: it begins the history. */
+	readonly afterEntryId: string | null;
 	/** Aborted when somebody has stopped or ended the answer. */
 	readonly signal: AbortSignal;
 
@@ -49,7 +51,7 @@ export class AnswerWriter {
 	private constructor(api: Operations, begun: AnswerStatus, onError: WriterOptions["onError"]) {
 		this.#api = api;
 		this.#onError = onError ?? (() => undefined);
-		({ id: this.id, conversationId: this.conversationId } = begun);
+		({ id: this.id, conversationId: this.conversationId, afterEntryId: this.afterEntryId } = begun);
 		this.#position = begun.position;
 		this.signal = this.#stopped.signal;
 		this.#work = this.#writeAll();
@@ -97,10 +99,10 @@ export class AnswerWriter {
 	}
 
 	/** Return a text behind the half that waits. One at its own end waits in its place. */
-	#withHalf(text: string): string {
-		const whole = this.#half + text;
-		this.#half = FIRST_HALF.exec(whole)?.[0] ?? "";
-		return whole.slice(0, whole.length - this.#half.length).replace(LONE_HALF, NO_CHARACTER);
+	#withHalf(piece: string): string {
+		const text = this.#half + piece;
+		this.#half = FIRST_HALF.exec(text)?.[0] ?? "";
+		return whole(text.slice(0, text.length - this.#half.length));
 	}
 
 	#endHalf(): void {
@@ -168,6 +170,9 @@ export class AnswerWriter {
 		return Math.min(end < 0 ? Infinity : Math.max(end, 1), PART_PIECES);
 	}
 }
+
+/** Return a text with U+FFFD in place of each half of a surrogate pair that has no other half. */
+export const whole = (text: string): string => text.replace(LONE_HALF, NO_CHARACTER);
 
 /** End an answer without an entry, unless it has ended. */
 export async function dropAnswer(

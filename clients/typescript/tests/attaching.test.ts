@@ -35,7 +35,7 @@ function watched(url = inject("url")): {
 test("a small file is one request; a message names it, and its bytes come back", async () => {
 	const { fl, sent } = watched();
 	const bytes = bytesOf(INLINE_BYTES_MAX);
-	const made = await fl.attach(new File([bytes], "casa.png", { type: "image/png" }));
+	const made = await fl.upload(new File([bytes], "casa.png", { type: "image/png" }));
 	expect(made).toMatchObject({
 		name: "casa.png",
 		contentType: "image/png",
@@ -63,11 +63,11 @@ test("a small file is one request; a message names it, and its bytes come back",
 test("the bytes of a larger file go to their own address, without a credential, and only once", async () => {
 	const { fl, sent } = watched();
 	const bytes = bytesOf(INLINE_BYTES_MAX + 1);
-	const made = await fl.attach(bytes, { name: "talk.ogg", contentType: "audio/ogg" });
+	const made = await fl.upload(bytes, { name: "talk.ogg", contentType: "audio/ogg" });
 	expect(sent.map(({ method }) => method)).toEqual(["POST", "PUT", "POST"]);
 	const [, put] = sent;
 	expect([...(put?.headers.keys() ?? [])]).toEqual(["content-type"]);
-	expect((await fl.attach(bytes, { name: "talk.ogg", contentType: "audio/ogg" })).id).toBe(made.id);
+	expect((await fl.upload(bytes, { name: "talk.ogg", contentType: "audio/ogg" })).id).toBe(made.id);
 	expect(sent.filter(({ method }) => method === "PUT")).toHaveLength(1);
 	expect(isSame(await (await fl.read(made)).arrayBuffer(), bytes)).toBe(true);
 	expect([...(sent.at(-1)?.headers.keys() ?? [])]).toEqual([]);
@@ -81,7 +81,7 @@ test.each<Fault>(["resetBefore", "closedAfter", "truncated", "busyAfter"])(
 		onTestFinished(() => faulty.stop());
 		const { fl, sent } = watched(faulty.url);
 		const bytes = bytesOf(INLINE_BYTES_MAX + 1);
-		const made = await fl.attach(bytes, { name: "x", contentType: "text/plain" });
+		const made = await fl.upload(bytes, { name: "x", contentType: "text/plain" });
 		expect(faulty.planted.get(fault)).toBe(1);
 		expect(sent.filter(({ method }) => method === "PUT")).toHaveLength(fault === "resetBefore" ? 2 : 1);
 		next = ["none", fault];
@@ -100,19 +100,19 @@ test("bytes that never arrive end in an error that shows no address; an abort en
 	};
 	const fl = new Forklore(inject("url"), { token: "files", clientKey, fetch: broken, retries: 1 });
 	const [file, named] = [bytesOf(INLINE_BYTES_MAX + 1), { name: "x", contentType: "text/plain" }];
-	const error: unknown = await fl.attach(file, named).catch((thrown: unknown) => thrown);
+	const error: unknown = await fl.upload(file, named).catch((thrown: unknown) => thrown);
 	expect(error).toBeInstanceOf(NoAnswerError);
 	expect(puts).toBe(2);
 	const { message, cause } = error as NoAnswerError;
 	expect(`${message} ${String(cause)}`).not.toMatch(/files\/|signature/);
-	const ended = fl.attach(file, { ...named, signal: controller.signal });
+	const ended = fl.upload(file, { ...named, signal: controller.signal });
 	await expect(ended).rejects.toMatchObject({ name: "AbortError" });
 	expect(puts).toBe(3);
 });
 
 test("a file without a name is refused before anything is sent", async () => {
 	const { fl, sent } = watched();
-	await expect(fl.attach(new Blob(["x"]))).rejects.toBeInstanceOf(InputError);
+	await expect(fl.upload(new Blob(["x"]))).rejects.toBeInstanceOf(InputError);
 	expect(sent).toEqual([]);
 });
 
@@ -141,6 +141,6 @@ test("a service does not choose what else is done at an address", async () => {
 		return Promise.resolve(Response.json({ ...told, sha256: "0".repeat(64), upload }, { status: 201 }));
 	};
 	const fl = new Forklore("https://forklore.example", { token: "ann", fetch: answer });
-	await expect(fl.attach(new File(["a"], "a.png"))).rejects.toBeInstanceOf(UnexpectedAnswerError);
+	await expect(fl.upload(new File(["a"], "a.png"))).rejects.toBeInstanceOf(UnexpectedAnswerError);
 	expect(asked).toEqual(["https://forklore.example/v1/attachments"]);
 });

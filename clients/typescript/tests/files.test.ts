@@ -66,8 +66,8 @@ test.each([
 test("references that lead nowhere, and more than there is room for, name nothing and stop nothing", async () => {
 	const counting = new Counting();
 	const { fl } = counting;
-	const made = await fl.attach(randomBytes(800_000), { name: "a.png", contentType: "image/png" });
-	const more = await fl.attach(randomBytes(200_001), { name: "b.png", contentType: "image/png" });
+	const made = await fl.upload(randomBytes(800_000), { name: "a.png", contentType: "image/png" });
+	const more = await fl.upload(randomBytes(200_001), { name: "b.png", contentType: "image/png" });
 	const url = (id: string): string => `https://elsewhere/#attachment=${id}:${"0".repeat(64)}`;
 	const nowhere = Array.from({ length: 10 }, () => url(crypto.randomUUID()));
 	const parts = [url("no-id"), ...nowhere, url(made.id), url(made.id), url(more.id)].map((at) => ({
@@ -87,7 +87,7 @@ test("references that lead nowhere, and more than there is room for, name nothin
 test("a file of which the service does not tell just now is named all the same", async () => {
 	const counting = new Counting();
 	const { fl } = counting;
-	const { id, sha256 } = await fl.attach(randomBytes(40_000), { name: "a.png", contentType: "image/png" });
+	const { id, sha256 } = await fl.upload(randomBytes(40_000), { name: "a.png", contentType: "image/png" });
 	counting.instead = (path) =>
 		path.startsWith("/v1/attachments/") ? new Response("{}", { status: 500 }) : undefined;
 	const quick = fl.withOptions({ retries: 0 });

@@ -1,12 +1,12 @@
 """Attachments, the entries that name them, and the lists of their owners."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from forklore_local.fsck.finding import Finding
 from forklore_local.fsck.survey import Survey
-from forklore_service.domain import ids, keys
-from forklore_service.domain.attachments import KEPT_SECONDS, File, Reference
+from forklore_service.domain import keys
+from forklore_service.domain.attachments import File, Reference
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import JobKind
 
@@ -33,8 +33,8 @@ def check(survey: Survey) -> Iterator[Finding]:
     still_named = {one.attachment_id for one in named}
     for attachment_id, file in survey.files.items():
         key = keys.file(attachment_id)
-        job = keys.job(JobKind.UPLOAD, attachment_id)
-        is_settled = counts[attachment_id] > 0 and not file.is_going
+        job = _job(file)
+        is_settled = counts[attachment_id] > 0 and not file.is_going and file.due is None
         if counts[attachment_id] > file.named:
             yield Finding(key, "wrong_file", "more entries name it than ever have", RULE)
         if not is_settled and job not in survey.outside and attachment_id not in still_named:
@@ -55,12 +55,8 @@ def _missing(survey: Survey, references: list[Reference], group_id: str) -> Iter
 
 
 def _listed(survey: Survey, file: File) -> Iterator[Finding]:
-    """Yield the missing item that names an attachment among those of its owner.
-
-    Nobody goes on with an old upload that no entry has named, so another one may have its place.
-    """
-    is_over = file.named == 0 and ids.milliseconds(file.created_at) // 1000 + KEPT_SECONDS < survey.now_s
-    if file.owner is None or not file.can_be_named or is_over:
+    """Yield the missing item that names an attachment among those of its owner."""
+    if file.owner is None or not file.can_be_named:
         return
     row = keys.user_file(file.owner, file.sha256, file.content_type)
     if survey.user_files.get(row) != file.attachment_id and row not in survey.unreadable:
@@ -68,6 +64,10 @@ def _listed(survey: Survey, file: File) -> Iterator[Finding]:
         yield Finding(key, "missing_user_file", "its owner's list lacks it", RULE)
 
 
-def jobs(survey: Survey) -> Iterator[Key]:
+def jobs(files: Iterable[File]) -> Iterator[Key]:
     """Yield the jobs that attachments may have."""
-    return (keys.job(JobKind.UPLOAD, attachment_id) for attachment_id in survey.files)
+    return map(_job, files)
+
+
+def _job(file: File) -> Key:
+    return keys.job(JobKind.UPLOAD, file.attachment_id, due=file.due)

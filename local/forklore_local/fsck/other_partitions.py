@@ -63,7 +63,7 @@ def check(survey: Survey) -> Iterator[Finding]:
             implied_keys.add(job)
             if job not in survey.outside and job not in survey.unreadable:
                 yield _finding("missing", job, "the erasure is not done", None)
-    implied_keys.update(attachments.jobs(survey))
+    implied_keys.update(attachments.jobs(survey.files.values()))
     for key, said in survey.outside.items():
         if kind_of(key) is Kind.ERASED_TREE and not _is_over(survey, key):
             continue

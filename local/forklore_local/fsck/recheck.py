@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
+from forklore_local.fsck import attachments
 from forklore_local.fsck.check import findings
 from forklore_local.fsck.finding import Finding
 from forklore_local.fsck.other_partitions import implied
@@ -17,6 +18,7 @@ from forklore_local.fsck.shapes import Kind, kind_of
 from forklore_local.fsck.source import Source
 from forklore_local.fsck.survey import Survey, unknown
 from forklore_service.domain import ids, keys
+from forklore_service.domain.attachments import File
 from forklore_service.domain.keys import Key, SortRange
 from forklore_service.domain.model import JobKind
 from forklore_service.storage import items
@@ -85,8 +87,8 @@ def _look(
     beside |= source.get(key for key in places if kind_of(key) is Kind.USER_FILE)
     attached = {*_attachments_at(places), *_attachments_in(beside)}
     for attachment_id in attached:
-        beside |= source.get([keys.file(attachment_id)]) | source.range(keys.references_range(attachment_id))
-    beside |= source.get(keys.job(JobKind.UPLOAD, attachment_id) for attachment_id in attached)
+        beside |= source.range(keys.references_range(attachment_id))
+    beside |= _files_and_jobs(source, attached, places)
     beside |= source.get(_rows_of_owners(beside))
     survey = Survey(now_s=now_s)
     survey.take_all(before.values())
@@ -106,6 +108,23 @@ def _look(
     whole = Survey(now_s=now_s)
     whole.take_all((before | beside).values())
     return findings(whole), stood_still
+
+
+def _files_and_jobs(source: Source, attached: Iterable[str], places: Iterable[Key]) -> dict[Key, Item]:
+    """Read attachments with their jobs, until none changes meanwhile: a job moves with its FILE."""
+    wanted = [keys.file(one) for one in attached]
+    of_places = [key for key in places if kind_of(key) is Kind.JOB]
+    while True:
+        files = source.get(wanted)
+        jobs = source.get([*of_places, *attachments.jobs(_readable(files.values()))])
+        if source.get(wanted) == files:
+            return files | jobs
+
+
+def _readable(found: Iterable[Item]) -> Iterator[File]:
+    for item in found:
+        with contextlib.suppress(LookupError, TypeError, ValueError):  # a malformed one has no job
+            yield items.file(item)
 
 
 def _attachments_at(places: Iterable[Key]) -> Iterator[str]:

@@ -94,7 +94,7 @@ class Report:
 
 
 def _job(key: Key, created_at: str | None, now_s: int) -> tuple[str, str, int | None]:
-    kind, group_id, _ = keys.in_job(key.sort)
+    kind, group_id, *_ = keys.in_job(key.sort)
     return kind, group_id, None if created_at is None else now_s - ids.milliseconds(created_at) // 1000
 
 

@@ -112,8 +112,8 @@ SHAPES = {
     Kind.IDEM: _shape("request:S group:S conversation:S body:B ttl:N", "entries:S"),
     Kind.RATE: _shape("requests:N ttl:N"),
     Kind.FILE: _shape(
-        "type:S size:N sha256:S name:S createdAt:S named:N",
-        "owner:S namedBy:S pending:BOOL removed:BOOL going:BOOL asked:S",
+        "createdAt:S named:N",
+        "type:S size:N sha256:S name:S owner:S namedBy:S pending:BOOL removed:BOOL going:BOOL asked:S due:S",
     ),
     Kind.REF: _shape(),
     Kind.USER_FILE: _shape("file:S"),

@@ -132,7 +132,7 @@ class Survey:
             tree.gone.update(filter(self._is_retired, unknown(tree)))
             tree.gone.update(long_unknown(tree, self.now_s))
         for key in self.jobs:
-            _, group_id, conversation_id = keys.in_job(key.sort)
+            _, group_id, conversation_id, _ = keys.in_job(key.sort)
             if conversation_id is not None and group_id in self.trees:
                 self.trees[group_id].to_prune.add(conversation_id)
         for record in self.records:
@@ -290,7 +290,9 @@ class Survey:
         file = items.file(item)
         _require(ids.is_uuid(file.attachment_id) and key == keys.file(file.attachment_id))
         _require(is_time(file.created_at) and (file.named == 0) == (file.named_by is None))
-        check_name(file.name)
+        if not file.is_going:
+            check_name(file.name)
+        _require(file.due is None or is_time(file.due))
         self.files[file.attachment_id] = file
 
     def _reference(self, key: Key, _item: Item) -> None:
@@ -367,10 +369,11 @@ class Survey:
         self._require_ttl(key, ttl_s, COUNT_SECONDS)
 
     def _job(self, key: Key, item: Item) -> None:
-        kind, group_id, conversation_id = keys.in_job(key.sort)
+        kind, group_id, conversation_id, due = keys.in_job(key.sort)
         _require(key.partition == "JOB" and kind in set(JobKind) and ids.is_uuid(group_id))
         _require(conversation_id is None or ids.is_uuid(conversation_id))
         job = items.job(item)
+        _require(due is None or is_time(due))
         _require((kind == JobKind.PRUNE) == (conversation_id is not None) == (job.nonce is not None))
         _require(all(at is None or is_time(at) for at in (job.created_at, job.leased_until)))
         self.outside[key] = None

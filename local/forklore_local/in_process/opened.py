@@ -13,6 +13,7 @@ from forklore_local.in_process.folder import prepared
 from forklore_local.in_process.objects import ATTACHMENTS, FolderObjects
 from forklore_local.in_process.outbox import MESSAGES, note
 from forklore_local.in_process.worker import Worker
+from forklore_service.domain.meaning import Nearness
 from forklore_service.domain.tree import WAIT_SECONDS
 from forklore_service.storage.clock import Clock
 from forklore_service.storage.connection import Connection
@@ -58,6 +59,7 @@ class Opened:
     Others may have the same folder open, in this process and in others. name: of the table.
     delete_wait_s: how long what was deleted is kept, because a request of any of them may still
     read it. retention_days, ignore_retention_tag, sweeps: as of Worker.
+    nearness: as of Table.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Opened:
         retention_days: int = 0,
         ignore_retention_tag: bool = False,
         sweeps: bool = True,
+        nearness: Nearness | None = None,
     ) -> None:
         """Raises DataError."""
         self.folder = None if folder is None else folder.absolute()
@@ -79,7 +82,10 @@ class Opened:
         self.objects = FolderObjects(None if self.folder is None else self.folder / ATTACHMENTS)
         self._threads = ReadThreads(READS_AT_ONCE, thread_name_prefix="forklore-read")
         self.table = Table(
-            Connection(self.engine, name, Clock()), threads=self._threads, objects=self.objects
+            Connection(self.engine, name, Clock()),
+            threads=self._threads,
+            objects=self.objects,
+            nearness=nearness,
         )
         self.worker = Worker(
             self.table,

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from forklore_local.in_process.folder import DataError
+from forklore_local.in_process.nearness import Embed, EmbeddedTexts
 from forklore_local.in_process.opened import Opened
 from forklore_service.api.inputs import operation_named
 from forklore_service.api.operation import NOBODY, Service
@@ -53,13 +54,14 @@ class EmbeddedService:
         self._forgotten.atexit = False  # a transaction is never left half done
 
     @classmethod
-    def open(cls, data: Path | None) -> "EmbeddedService":
+    def open(cls, data: Path | None, *, recall: Embed | None = None) -> "EmbeddedService":
         """Return the service of a folder, which is made if it is missing. None: nothing is kept.
 
+        recall: returns vectors of texts, by which a search finds what is meant.
         Any number of services may have one folder open, in any number of processes. Raises
         DataError, whose text is one line.
         """
-        return cls(Opened(data))
+        return cls(Opened(data, nearness=None if recall is None else EmbeddedTexts(recall, "yours")))
 
     @property
     def refusal(self) -> str | None:
@@ -92,7 +94,8 @@ class EmbeddedService:
             raise RuntimeError("the service is closed")
         if opened.process != os.getpid() and opened.folder is not None:
             # After fork(): what was opened belongs to the other process.
-            opened = Opened(opened.folder, delete_wait_s=opened.delete_wait_s)
+            nearness = opened.table.nearness
+            opened = Opened(opened.folder, delete_wait_s=opened.delete_wait_s, nearness=nearness)
             self._forgotten.detach()
             self._hold(opened)
         try:

@@ -12,14 +12,14 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
 from forklore_local.in_process.objects import PIECE_BYTES, FolderObjects, sync
 from forklore_local.server.asgi import App, Receive, Response, Scope, Send, header_text, send_response
 from forklore_service.domain.ids import is_uuid, timestamp
-from forklore_service.errors import StoreFailedError
+from forklore_service.errors import ForkloreError
 from forklore_service.storage.objects import (
     VALID_SECONDS,
     Expected,
@@ -99,8 +99,11 @@ class ServedObjects(FolderObjects):
         return place.read_bytes()
 
 
-def with_files(app: App, objects: ServedObjects) -> App:
-    """Return `app` with the paths of the files added."""
+def with_files(app: App, objects: ServedObjects, is_wanted: Callable[[str], bool]) -> App:
+    """Return `app` with the paths of the files added.
+
+    is_wanted: tells whether an object may arrive, because nobody has removed it.
+    """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         method, object_id = scope["method"], scope["path"].removeprefix(PATH)
@@ -119,30 +122,44 @@ def with_files(app: App, objects: ServedObjects) -> App:
         elif is_read:
             await _give(objects.place(object_id), said, headers, send, with_body=method == "GET")
         else:
-            await send_response(send, await _take(objects, object_id, said, headers, receive))
+            taken = await _take(objects, is_wanted, object_id, said, headers, receive)
+            await send_response(send, taken)
 
     return serve
 
 
 async def _take(
-    objects: ServedObjects, object_id: str, said: Fields, headers: Fields, receive: Receive
+    objects: ServedObjects,
+    is_wanted: Callable[[str], bool],
+    object_id: str,
+    said: Fields,
+    headers: Fields,
+    receive: Receive,
 ) -> Response:
-    """Take the bytes of an object, piece by piece, and return the answer."""
+    """Take the bytes of an object, piece by piece, and return the answer.
+
+    Who removes it first says so, and then deletes the bytes. So it is looked at before and after.
+    """
     expected = Expected(said["type"], int(said["size"]), said["sha256"])
     if headers.get("content-type") != expected.content_type:
         return _message(400, f"The Content-Type is not {expected.content_type}.")
     try:
+        if not await asyncio.to_thread(is_wanted, object_id):
+            return _message(404, "Not Found")
         with await asyncio.to_thread(objects.arriving, object_id, expected) as arriving:
             while (message := await receive())["type"] != "http.disconnect":
                 await asyncio.to_thread(arriving.write, message.get("body", b""))
                 if not message.get("more_body", False):
                     await asyncio.to_thread(arriving.keep)
-                    return Response(200, [*SAFE, ("etag", f'"{object_id}"')], b"")
+                    if await asyncio.to_thread(is_wanted, object_id):
+                        return Response(200, [*SAFE, ("etag", f'"{object_id}"')], b"")
+                    await asyncio.to_thread(objects.delete, object_id)
+                    return _message(404, "Not Found")
     except FileNotFoundError:
         return _message(404, "Not Found")
     except WrongBytesError as error:
         return _message(400, f"These are other bytes than was said: {error}.")
-    except StoreFailedError as error:
+    except ForkloreError as error:
         return _message(error.status, f"{error.message}.")
     return _message(400, "The rest did not come.")
 

@@ -34,11 +34,13 @@ from forklore_local.server.reference import with_reference
 from forklore_local.server.routing import Function
 from forklore_local.server.store import ENDPOINT, DatabaseError, open_table_at, set_environment
 from forklore_service.aws.wiring import Given, ServiceSettings, give, open_table
+from forklore_service.domain import keys
 
 COMMAND = "python -m forklore_local.server"
 EVERYWHERE = "0.0.0.0"  # nosec B104 # to compare with
 STOP_WITHIN_SECONDS = 3  # for requests that are still running
 KEEP_ALIVE_SECONDS = 75
+LOOK_SECONDS = 10.0  # for an attachment whose bytes are sent
 """Longer than clients keep an idle connection, so that no request meets a closed one."""
 GARBAGE_OBJECTS = 20_000
 """How many new objects there are before Python looks for garbage. A long list makes some 10,000."""
@@ -329,7 +331,7 @@ def _number(text: str) -> int:
 
 def _configuration(paths: App, callers: Callers, objects: ServedObjects) -> uvicorn.Config:
     return uvicorn.Config(
-        with_cors(with_files(paths, objects), callers),
+        with_cors(with_files(paths, objects, is_wanted), callers),
         http="h11",
         ws="none",
         lifespan="off",
@@ -340,6 +342,12 @@ def _configuration(paths: App, callers: Callers, objects: ServedObjects) -> uvic
         timeout_graceful_shutdown=STOP_WITHIN_SECONDS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
+
+
+def is_wanted(attachment_id: str) -> bool:
+    """Tell whether the bytes of an attachment may arrive: nobody has removed it or let it go."""
+    file = open_table().within(LOOK_SECONDS).get([keys.file(attachment_id)]).file(attachment_id)
+    return file is not None and file.can_be_named
 
 
 def _on_signal(handler: Any) -> None:

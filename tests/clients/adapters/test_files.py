@@ -50,7 +50,7 @@ def attached(client: Forklore) -> list[AttachedFile]:
     """Return the attachments that entries name, each once."""
     conversations = [client.conversation(one.id) for one in client.conversations()]
     entries = [entry for one in conversations for entry in one.entries(channel="history")]
-    return list({one.id: one for entry in entries for one in entry.attachments or ()}.values())
+    return list({one.id: one for entry in entries for one in entry.attachments}.values())
 
 
 def shown(client: Forklore) -> list[str]:
@@ -234,7 +234,7 @@ def moved(client: Forklore, other: Forklore) -> None:
     for name in client.names():
         appended = other.named(name.name)
         for entry in client.named(name.name).entries(channel="history"):
-            for one in entry.attachments or ():
+            for one in entry.attachments:
                 upload = other.upload((one.name, client.read(one)), content_type=one.content_type)
                 made[one.id] = upload.id
             content = [

@@ -719,7 +719,9 @@ def test_a_line_that_takes_back_names_the_service_and_no_secret(url: str, home: 
     assert "local-key" not in said
 
 
-@pytest.mark.parametrize(("word", "command"), [("promote", "switch"), ("delete", "rm")])
+@pytest.mark.parametrize(
+    ("word", "command"), [("promote", "switch"), ("delete", "rm"), ("names", "ls --names")]
+)
 def test_a_word_of_the_api_leads_to_the_command(run: Forklore, word: str, command: str) -> None:
     found = run(f"{word} trip")
 

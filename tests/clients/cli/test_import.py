@@ -23,8 +23,7 @@ from forklore.cli.owner import agent_of, owner_of
 from forklore.cli.settings import InProcess, OnLambda, OverHttp
 from forklore.client.errors import NoAnswerError
 from forklore.client.transports.in_process import InProcessTransport
-from forklore.importing import file_records
-from forklore.importing import plan as plans
+from forklore.importing import file_records, plan_trees
 from forklore.importing.carrying_out import _Crew
 from forklore.importing.plan import Plan
 from tests.clients.cli.running import Forklore
@@ -514,16 +513,23 @@ def test_a_newer_export_adds_what_is_new_and_is_then_known(run: Forklore, export
     assert [line.split("\t")[2] for line in run("ls").lines][-1] == "2023-11-14 22:15:00"
 
 
-def test_a_message_that_has_changed_since_an_earlier_import_is_told(run: Forklore, export: Path) -> None:
-    run(f"import {export}")
+def test_a_message_that_says_something_else_by_now_is_a_branch(run: Forklore, export: Path) -> None:
+    ferns = run(f"import {export}").lines[1].split("\t")[0]
     rows = json.loads(export.read_text())
+    before = json.dumps(rows)
     rows[1]["mapping"]["a"] = node("q", "assistant", "Green!", 1_700_000_060)
-    rows[0]["title"] = "Mosses"
-    export.write_text(json.dumps(rows))
+    after = json.dumps(rows)
+    export.write_text(after)
 
-    for _ in range(2):
-        told = run(f"import {export}").err
-        assert "message changed since an earlier import, kept as it was: 1 (a)" in told
+    found = run(f"import {export}")
+    assert (found.code, "left out" in found.err) == (0, False)
+    assert "3 trees, 8 entries, 7 of them from an earlier import" in found.err
+    for text in (before, after, before):
+        export.write_text(text)
+        assert "3 trees, 8 entries, 8 of them" in run(f"import {export}").err
+    current = found.lines[1].split("\t")[0]
+    assert [run(f"log {one} -n 1").lines[-1].strip() for one in (ferns, current)] == ["Green.", "Green!"]
+    assert len(run(f"branch {ferns}").lines) == 2
 
 
 @pytest.mark.parametrize(
@@ -531,10 +537,7 @@ def test_a_message_that_has_changed_since_an_earlier_import_is_told(run: Forklor
     [
         (lambda row: row["mapping"]["a"]["message"].update(create_time=1_700_000_061), "message changed"),
         (lambda row: row["mapping"]["a"]["message"]["author"].update(role="user"), "message changed"),
-        (
-            lambda row: row["mapping"]["a"]["message"].update(metadata={"attachments": [{"name": "b.txt"}]}),
-            "message changed",
-        ),
+        (lambda row: row["mapping"]["a"]["message"].update(metadata={"odd": 1}), "message changed"),
         (lambda row: row.update(title="Fern"), "other title than here, which was kept: 1 (Fern)"),
     ],
 )
@@ -614,7 +617,7 @@ def test_of_an_archive_that_has_not_changed_one_conversation_is_read(run: Forklo
         assert run(f"import {export}").code == 0
         assert parse.call_count == 1
 
-        with mock.patch.object(plans, "READ_AS", 0):
+        with mock.patch.object(plan_trees, "READ_AS", 0):
             again = run(f"import {export}").err
         assert again == f"{export}: 3 trees, 8 entries, 8 of them from an earlier import\n"
         assert parse.call_count == 4

@@ -25,6 +25,9 @@ STORY = (
     "share trip bob reader",
 )
 ELSEWHERE = {
+    "sessions",
+    "collect",
+    "resume",
     "watch",
     "serve",
     "mcp",

@@ -5,10 +5,12 @@ from itertools import count
 
 import pytest
 
+from tests.clients.cli.conftest import folder, home, run
 from tests.clients.importing.service import Service
 from tests.service.aws.direct import Direct
 from tools.harness.gateway import table_in_memory
 
+__all__ = ("folder", "home", "run")
 _USERS = count()
 
 

@@ -15,7 +15,7 @@ from forklore.client.errors import NoAnswerError
 from forklore.client.transports import Transport
 from forklore.client.transports.direct import Identity
 from forklore.client.transports.in_process import InProcessTransport
-from forklore.importing.carrying_out import Carried, Unchanged, carry_out, sender
+from forklore.importing.carrying_out import Carried, Unchanged, Wait, carry_out, sender
 from forklore.importing.loading import ImportAnswer, ImportCall, ImportRefusal
 from forklore.importing.one_file import FileImport, ImportOptions
 from forklore.importing.plan import Plan
@@ -241,7 +241,7 @@ def test_trees_are_read_when_threads_need_them(client: Callable[..., Forklore], 
     one = FileImport(file, ImportOptions(owner=owner_of(client())))
     taken = 0
 
-    def plans() -> Iterator[Plan | Unchanged]:
+    def plans() -> Iterator[Plan | Unchanged | Wait]:
         nonlocal taken
         for plan in one.plans():
             taken += 1

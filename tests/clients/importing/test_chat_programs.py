@@ -8,7 +8,7 @@ import pytest
 
 from forklore.importing.files import read_stream
 from forklore.importing.foreign_trees import ForeignTree, ImportReport
-from forklore.importing.plan import plan_tree
+from forklore.importing.plan_trees import plan_tree
 from tests.clients.importing.service import Service
 
 Raw = dict[str, Any]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from forklore.importing.file_records import records_of
 from forklore.importing.foreign_trees import ForeignTree, ImportReport
-from forklore.importing.plan import plan_tree
+from forklore.importing.plan_trees import plan_tree
 from forklore.importing.readers import importers
 from forklore_service.domain.content import check_history
 from tests.clients.importing.service import Service

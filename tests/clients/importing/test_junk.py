@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from forklore.importing.file_records import records_of
 from forklore.importing.foreign_trees import ImportReport, MalformedFileError
-from forklore.importing.plan import plan_tree
+from forklore.importing.plan_trees import plan_tree
 from forklore.importing.readers import format_of, importers, refusal
 from forklore_service.domain.content import check_history
 from tests.service.domain.builders import examples

@@ -9,7 +9,8 @@ from forklore.client import jsontext
 from forklore.client.generated import limits
 from forklore.importing import checks, plan
 from forklore.importing.foreign_trees import ImportReport, Reason
-from forklore.importing.plan import PlannedAt, plan_tree
+from forklore.importing.plan import PlannedAt
+from forklore.importing.plan_trees import plan_tree
 from forklore_service.api import fields
 from tests.clients.importing.builders import tree_with_parents
 from tests.clients.importing.service import Service

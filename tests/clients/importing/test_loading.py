@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from forklore.importing import plan as plans
 from forklore.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport
+from forklore.importing.laying_out import lines_of
 from forklore.importing.loading import (
     ImportAnswer,
     ImportCall,
@@ -18,7 +19,8 @@ from forklore.importing.loading import (
     ImportRefusedError,
     Loading,
 )
-from forklore.importing.plan import Plan, PlannedAt, lines_of, plan_tree
+from forklore.importing.plan import Plan, PlannedAt
+from forklore.importing.plan_trees import plan_tree
 from tests.clients.importing.builders import (
     SOUP,
     Raw,
@@ -48,7 +50,7 @@ def path_to(tree: ForeignTree, leaf: int) -> list[str]:
 
 def check_shown(service: Service, tree: ForeignTree, loading: Loading) -> None:
     """Compare every path from a root to a leaf with what the leaf's conversation shows."""
-    _, _, place_of = lines_of(tree)
+    _, place_of = lines_of(tree)
     for index, message in enumerate(tree.messages):
         if not message.replies:
             shown = service.texts(loading.conversation_id(place_of[index].conversation))
@@ -57,7 +59,7 @@ def check_shown(service: Service, tree: ForeignTree, loading: Loading) -> None:
 
 def check_shown_within(service: Service, tree: ForeignTree, loading: Loading) -> None:
     """Compare as `check_shown`, but somebody may have gone on after the leaf."""
-    _, _, place_of = lines_of(tree)
+    _, place_of = lines_of(tree)
     for index, message in enumerate(tree.messages):
         if not message.replies:
             shown = service.texts(loading.conversation_id(place_of[index].conversation))
@@ -140,7 +142,7 @@ def test_an_agent_remembers_the_last_summary_and_what_follows_and_so_does_every_
 
     loading = service.load(plan)
 
-    _, _, place_of = lines_of(tree, {at for at, one in enumerate(messages) if _memory(tree, at)})
+    _, place_of = lines_of(tree, {at: [one] for at, one in enumerate(messages) if _memory(tree, at)})
     for at, one in enumerate(messages):
         shown = loading.conversation_id(place_of[at].conversation)
         if one.replies and size > 1:
@@ -201,8 +203,8 @@ def check_remembered(service: Service, tree: ForeignTree, loading: Loading) -> N
 
     It is the whole memory, where nothing of it was left out.
     """
-    remembered = {at for at in range(len(tree.messages)) if service.agent and _memory(tree, at)}
-    _, _, place_of = lines_of(tree, remembered)
+    remembered = {at: [at] for at in range(len(tree.messages)) if service.agent and _memory(tree, at)}
+    _, place_of = lines_of(tree, remembered)
     for at, one in enumerate(tree.messages):
         if one.replies:
             continue

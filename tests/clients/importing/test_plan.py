@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from forklore.client.generated.limits import ENTRY_BYTES_MAX
 from forklore.importing.files import read_file
 from forklore.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport
-from forklore.importing.plan import BATCH_ENTRIES_MAX, Plan, PlannedAt, PlannedFork, lines_of, plan_tree
+from forklore.importing.laying_out import lines_of
+from forklore.importing.plan import BATCH_ENTRIES_MAX, Plan, PlannedAt, PlannedFork
+from forklore.importing.plan_trees import plan_tree
 from tests.clients.importing.builders import SOUP, answer, ask, tree_of, tree_with_parents
 from tests.service.domain.builders import examples
 from tests.support.growth import takes_at_most
@@ -80,10 +82,10 @@ def trees() -> st.SearchStrategy[ForeignTree]:
 def test_the_first_reply_continues_and_every_other_is_a_fork_after_what_it_answers() -> None:
     # 0 soup, 1 lemon, 2 too sour, 3 honey, 4 sugar, 5 thanks,
     # 6 roast it, 7 how long?, 8 minutes, 9 sweet, 10 herbs
-    lines, forks, _ = lines_of(tree_of(SOUP))
+    lines, _ = lines_of(tree_of(SOUP))
 
-    assert lines == [[0, 1, 2, 3], [4, 5], [6, 7, 8], [9], [10]]
-    assert forks == [
+    assert [line.messages for line in lines] == [[0, 1, 2, 3], [4, 5], [6, 7, 8], [9], [10]]
+    assert [line.fork for line in lines] == [
         None,
         PlannedFork(0, PlannedAt(0, 2)),
         PlannedFork(0, PlannedAt(0, 0)),

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from forklore.importing.files import read_file, read_stream
-from forklore.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError, Reason
-from forklore.importing.plan import plan_tree
+from forklore.importing.foreign_trees import ForeignTree, ImportReport, Link, MalformedFileError, Reason
+from forklore.importing.plan_trees import plan_tree
 from tests.clients.importing.service import Service
 
 Raw = dict[str, Any]
@@ -288,7 +288,7 @@ def test_a_summary_with_a_message_is_one_and_a_sidechain_without_its_beginning_a
     assert (tree.current, report.lines()) == (3, [])
 
 
-def test_a_session_that_goes_on_after_another_one_has_the_rows_above() -> None:
+def test_a_session_that_goes_on_after_another_one_of_the_file_follows_it() -> None:
     rows = [
         row("u", None),
         row("a", "u", "assistant"),
@@ -296,14 +296,25 @@ def test_a_session_that_goes_on_after_another_one_has_the_rows_above() -> None:
         row("v", "a", sessionId="t"),
         row("w", "v", sessionId="r"),
     ]
+    report = ImportReport()
 
-    trees = list(read_stream(io.BytesIO("\n".join(map(json.dumps, rows)).encode()), ImportReport()))
+    trees = [
+        tree
+        for tree in read_stream(io.BytesIO("\n".join(map(json.dumps, rows)).encode()), report)
+        if isinstance(tree, ForeignTree)
+    ]
 
     assert [shape(tree) for tree in trees] == [
         [("u", None), ("a", "u"), ("b", "u")],
-        [("u", None), ("a", "u"), ("v", "a")],
-        [("u", None), ("a", "u"), ("v", "a"), ("w", "v")],
+        [("v", None)],
+        [("w", None)],
     ]
+    assert [tree.origin for tree in trees] == [
+        None,
+        Link(session="s", message="a"),
+        Link(session="t", message="v"),
+    ]
+    assert report.lines() == []
 
 
 def test_a_rollout_of_codex_has_thoughts_calls_results_and_compactions() -> None:
@@ -410,7 +421,9 @@ def test_a_rollout_that_names_a_session_again_goes_on() -> None:
         report=report,
     )
 
-    assert (tree.tree_id, shape(tree)) == ("x", [("1", None), ("2", "1")])
+    assert (tree.tree_id, [one.text for one in tree.messages]) == ("x", ["one", "two"])
+    assert [one.parent for one in tree.messages] == [None, 0]
+    assert [one.earlier_keys for one in tree.messages] == [("1",), ("2",)]
     assert report.lines() == ["record that is no message: 1 (session_meta in line 3)"]
 
 

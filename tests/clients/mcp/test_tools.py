@@ -19,6 +19,7 @@ from functions.mcp.app import handler
 from tests.clients.mcp.connecting import Refused, by_events, call, here, once, over_http, over_stdio, run
 
 READS = {"search_conversations", "list_conversations", "read_conversation", "compare_conversations"}
+READS |= {"list_sessions", "resume_command"}
 WRITES = {"fork_conversation", "say", "summarise_branch", "name_conversation"}
 ID = "4487c9fa-d6b0-4472-b6e7-679d9bc713ff"
 ALLOWED = {"delete_conversation", "share_conversation"}
@@ -51,6 +52,9 @@ async def every_tool(client: Client) -> None:
     empty = await call(
         client, "fork_conversation", call_id=once(), conversation_id=trip, before_entry_id=asked["entry_id"]
     )
+    assert (await call(client, "list_sessions", program="codex", project="harbour"))["conversations"] == []
+    told = await call(client, "resume_command", conversation_id=trip, program="codex")
+    assert told["command"] == f"forklore resume {trip} --in codex"
     compared = await call(
         client, "compare_conversations", conversation_id=trip, other=tried["conversation_id"]
     )

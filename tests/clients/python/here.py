@@ -17,7 +17,7 @@ from forklore_local.server.cors import with_cors
 from forklore_local.server.files import ServedObjects, with_files
 from forklore_local.server.gateway import Gateway
 from forklore_local.server.identity import read_authorizer
-from forklore_local.server.server import _listen, _url
+from forklore_local.server.server import _listen, _url, is_wanted
 from forklore_service.aws.wiring import open_objects
 from tests.service.aws.direct import AGENT
 from tools.deployment.template import Template
@@ -36,7 +36,7 @@ def served(template: Template) -> Iterator[str]:
     settings: dict[str, Any] = {"http": "h11", "ws": "none", "lifespan": "off", "log_config": None}
     objects = open_objects()
     assert isinstance(objects, ServedObjects)
-    app = with_cors(with_files(gateway, objects), Callers())
+    app = with_cors(with_files(gateway, objects, is_wanted), Callers())
     server = uvicorn.Server(uvicorn.Config(app, access_log=False, **settings))
     listener = _listen("127.0.0.1", 0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -231,6 +231,13 @@ def test_a_message_says_a_text_or_parts(text: Any) -> None:
         ({"text": "", "content": "x"}, ""),
         ({"content": [{"text": "part"}, "x"]}, None),
         ({"content": [{"text": 5}]}, None),
+        ({"content": [{"type": "tool_result", "content": "wet"}]}, "wet"),
+        ({"content": [{"type": "tool_result", "content": [{"type": "text", "text": "wet"}]}]}, "wet"),
+        ({"content": [{"type": "tool_result", "content": {"rain": 1}}]}, '{"rain":1}'),
+        ({"content": [{"type": "function_call_output", "output": "wet"}]}, "wet"),
+        ({"text": "", "events": [{"type": "tool_result", "content": "wet"}]}, "wet"),
+        ({"content": [{"type": "text", "text": "I look"}, {"type": "tool_use", "name": "sky"}]}, "I look"),
+        ({"content": [{"type": "tool_use", "name": "sky"}]}, None),
     ],
 )
 def test_the_text_of_parts_is_that_of_all_of_them(said: dict[str, Any], text: str | None) -> None:

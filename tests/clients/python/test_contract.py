@@ -8,6 +8,7 @@ part of it that is expected, `texts` those of the entries, `throws` a part of th
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,50 @@ from typing import Any
 import pytest
 from pydantic.alias_generators import to_snake
 
-from forklore import ApiError, AsyncConversation, Conversation, text_of
+from forklore import ApiError, AsyncConversation, AsyncForklore, Conversation, Tree, text_of
+from forklore.client.asynchronous.answers import AsyncAnswer
+from forklore.client.asynchronous.context import AsyncContext
 from forklore.client.result_base import Value
 from tests.clients.python.ways import EACH_MODE, Way, opened, plain
 
 STORIES: Mapping[str, list[dict[str, Any]]] = json.loads(
     (Path(__file__).parent / "contract.json").read_text(encoding="utf-8")
 )
+
+
+SOURCES = Path(__file__).parents[3] / "clients" / "typescript" / "src"
+MEMBER = re.compile(r"^\t(?:readonly |get |async )*\*?([a-z]\w*)(?=[(<:])", re.MULTILINE)
+"""A public member of a class in TypeScript, with the usual indent."""
+ONE_ALONE = {
+    "Forklore": {
+        "aclose": "a client for TypeScript holds nothing",
+        "acting_as": "nor speaks for several users",
+        "local": "the service runs in Python",
+        "on_lambda": "and is invoked from there",
+        "download": "a page has no files to write to",
+        "located": "Python reads bytes itself",
+    },
+    "Answer": {"signal": "Python raises in `write`"},
+}
+"""What only one of the clients has, and why."""
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "kind"),
+    [
+        ("Conversation", "conversation", AsyncConversation),
+        ("Forklore", "client", AsyncForklore),
+        ("Context", "context", AsyncContext),
+        ("Answer", "answers", AsyncAnswer),
+    ],
+)
+def test_both_clients_have_the_same_members(name: str, file: str, kind: type) -> None:
+    text = (SOURCES / f"{file}.ts").read_text(encoding="utf-8")
+    body = text.partition(f"export class {name}")[2].partition("\n}\n")[0]
+    theirs = {to_snake(one) for one in MEMBER.findall(body)} - {"constructor"}
+    ours = {one for one in dir(kind) if not one.startswith("_")}
+
+    assert theirs ^ ours == {*ONE_ALONE.get(name, ())}
 
 
 @pytest.fixture(scope="module", params=EACH_MODE)
@@ -91,6 +129,8 @@ def shown(given: Any, expected: Any) -> Any:
             return given.id
         case Value():
             return shown(plain(given), expected)
+        case Tree():
+            return shown(given._asdict(), expected)
         case dict() if isinstance(expected, dict):
             return {name: shown(given.get(name), inner) for name, inner in expected.items()}
         case list() | tuple() if isinstance(expected, list) and len(given) == len(expected):

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from forklore import InputError, text_of
+from forklore import ConflictError, InputError, text_of
+from forklore.client.result_base import wire
 from tests.clients.python.ways import EACH_MODE, Way, opened
 
 Do = Callable[[Callable[[], Any]], Any]
@@ -68,6 +69,52 @@ def test_several_branches_are_compared_from_where_all_of_them_part(chat: Any, do
     compared = do(lambda: chat.compare(late, blank, limit=2))
     [rest] = do(lambda: late.entries(channel="history", after=compared.branches[1].after_cursor).list())
     assert text_of(rest) == "How?"
+
+
+def test_an_entry_tells_who_says_what_and_has_no_files_if_there_are_none(chat: Any, do: Do) -> None:
+    said = do(lambda: chat.say("user", "Where to?"))
+    [shown] = do(chat.history().list)
+
+    assert [(one.role, one.text, one.attachments) for one in (said, shown)] == [("user", "Where to?", ())] * 2
+    assert "attachments" not in wire(said)
+
+
+def test_a_fork_at_an_entry_ends_with_it(chat: Any, do: Do) -> None:
+    first = do(lambda: chat.say("user", "Where to?"))
+    do(lambda: chat.say("ai", "Lisbon."))
+
+    for anchor in (first, first.id):
+        fork = do(lambda anchor=anchor: chat.fork(anchor))  # type: ignore[misc]
+        assert [one.text for one in do(fork.history().list)] == ["Where to?"]
+    for wrong in ({"after": first}, {"before": first}, {"position": "before"}):
+        with pytest.raises(InputError):
+            do(lambda wrong=wrong: chat.fork(first, **wrong))  # type: ignore[misc]
+
+
+def test_several_forks_have_names_of_their_own(ann: Any, chat: Any, do: Do) -> None:
+    do(lambda: chat.say("user", "Where to?"))
+    do(lambda: chat.point("taken-2"))
+
+    forks = do(lambda: chat.fork(count=3, name="try", idempotency_key="tries"))
+    again = do(lambda: chat.fork(count=3, name="try", idempotency_key="tries"))
+
+    assert [one.id for one in again] == [one.id for one in forks]
+    assert [one.name for one in forks] == ["try-1", "try-2", "try-3"]
+    assert [do(ann.named(one.name).resolve) for one in forks] == [one.id for one in forks]
+    with pytest.raises(ConflictError) as caught:
+        do(lambda: chat.fork(count=3, name="taken"))
+    assert caught.value.reason == "name_moved"
+    with pytest.raises(InputError, match="moves to one fork"):
+        do(lambda: chat.fork(count=2, name="try", move_name=True))
+
+
+def test_usage_is_taken_in_the_words_of_python(chat: Any, do: Do) -> None:
+    told = {"input_tokens": 3, "cached_input_tokens": 1, "cost_usd": 0.5}
+    said = do(lambda: chat.say("ai", "Lisbon.", usage=told))
+
+    assert said.usage == {"inputTokens": 3, "cachedInputTokens": 1, "costUsd": 0.5}
+    synced = do(lambda: chat.context.sync(["m"], usage={"output_tokens": 2}))
+    assert do(lambda: chat.entry(synced.last_entry_id)).usage == {"outputTokens": 2}
 
 
 @pytest.mark.parametrize("count", [10, 11, 21])

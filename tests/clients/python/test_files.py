@@ -118,7 +118,7 @@ def test_the_link_of_a_member_who_is_removed_is_dead_within_minutes(monkeypatch:
         chat = ann.create()
         chat.say("user", "Look:", files=[("casa.jpg", SMALL)])
         chat.share("bob", "reader")
-        [shown] = bob.conversation(chat.id).entries().list()[-1].attachments or ()
+        [shown] = bob.conversation(chat.id).entries().list()[-1].attachments
         link = bob.api.located(shown.url or "")
         assert httpx.get(link).content == bob.read(shown) == SMALL
 
@@ -275,7 +275,7 @@ def test_a_deployment_without_attachments_says_so() -> None:
 def test_bytes_that_an_admin_has_removed_are_not_there() -> None:
     with Forklore.local(user="ann", roles=("admin",)) as client:
         said = client.conversation().say("user", "Look:", files=[("casa.jpg", SMALL)])
-        [casa] = said.attachments or ()
+        [casa] = said.attachments
         client.api.admin_remove_attachment(casa.id)
 
         with pytest.raises(NotFoundError, match="it is removed"):

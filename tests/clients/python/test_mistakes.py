@@ -128,6 +128,33 @@ def test_the_place_of_what_is_no_json_has_an_end(ann: Forklore) -> None:
     assert caught.value.message == f"…{'n' * 195}.when: Strange is no JSON value"
 
 
+@pytest.mark.parametrize(
+    ("mistake", "wrong", "known"),
+    [
+        (lambda chat: chat.say("user", "x", agent="a"), "agent", "agent_id"),
+        (lambda chat: chat.fork(befor="e"), "befor", "at_key"),
+        (lambda chat: chat.history(chanel="x").list(), "chanel", "all_forks"),
+    ],
+)
+def test_an_argument_that_there_is_not_is_told_with_those_that_there_are(
+    ann: Forklore, mistake: Callable[[Conversation], Any], wrong: str, known: str
+) -> None:
+    chat = ann.conversation()
+    chat.say("user", "Hello")
+
+    with pytest.raises(TypeError, match=f"argument '{wrong}'; it takes .*{known}"):
+        mistake(chat)
+
+
+def test_what_is_no_member_cannot_be_set(ann: Forklore) -> None:
+    chat = ann.conversation()
+    for one in (ann, chat, chat.context, chat.answer()):
+        with pytest.raises(AttributeError, match="title"):
+            one.title = "x"  # type: ignore[union-attr]
+    with pytest.raises(AttributeError):
+        chat.name = "trip"  # type: ignore[misc]
+
+
 @pytest.mark.parametrize("field", ["limit", "after_cursor"])
 def test_a_list_is_no_page(ann: Forklore, field: str) -> None:
     lists: list[Callable[..., Any]] = [ann.conversations, lambda **given: ann.search("words", **given)]

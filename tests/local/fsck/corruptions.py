@@ -1003,7 +1003,26 @@ CORRUPTIONS = [
     a(
         "an attachment that nothing names, without its job",
         "missing_job",
-        lambda m: m.take(keys.job("upload", m.world.unnamed)),
+        lambda m: m.take(m.key(Kind.JOB, "upload", m.world.unnamed)),
+    ),
+    a(
+        "a job of an attachment at another time than it says",
+        "missing_job orphan_job",
+        lambda m: m.move(
+            m.key(Kind.JOB, "upload", m.world.unnamed), keys.job("upload", m.world.unnamed, due=NOW)
+        ),
+    ),
+    a(
+        "a job of an attachment that needs none",
+        "orphan_job",
+        lambda m: m.put(items.job_item("upload", m.world.named, created_at=NOW, due=NOW)),
+    ),
+    a(
+        "a job of an attachment that is due at no time",
+        "malformed_job missing_job",
+        lambda m: m.move(
+            m.key(Kind.JOB, "upload", m.world.unnamed), keys.job("upload", m.world.unnamed, due="soon")
+        ),
     ),
     a(
         "an attachment without a size",

@@ -8,6 +8,7 @@ import pytest
 
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.attachments import PENDING_SECONDS
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import Caller, Conversation, JobKind, StartedBy
 from forklore_service.domain.rate import window_of
@@ -21,7 +22,7 @@ from forklore_service.usecases.people import erasure_requests
 from tests.service.reliability.faults import Call, Fault, Killed, at
 from tests.service.reliability.service import Process
 from tests.support.mailbox import Mailbox, run_deletion
-from tests.support.tables import Store
+from tests.support.tables import Store, WrongClock
 from tools.catalogue import PHOTO
 
 ANN, BOB, EVE = Caller("ann"), Caller("bob"), Caller("eve/#")
@@ -84,7 +85,7 @@ def build(store: Store) -> World:
     _gone(process)
     _removed(process)
     _erased(process)
-    named, unnamed = _attached(process)
+    named, unnamed = _attached(store, process)
     world = replace(world, named=named, unnamed=unnamed)
     retention.delete_unused(process.table, Mailbox().queue, days=36_500)
     dying(process)
@@ -341,7 +342,7 @@ def _erased(process: Process) -> None:
             worker.go_on(process.table, queue, message, wait_s=0)
 
 
-def _attached(process: Process) -> tuple[str, str]:
+def _attached(store: Store, process: Process) -> tuple[str, str]:
     """Upload two attachments, and name the first one in an entry."""
     named, unnamed = (
         process.ask("uploadAttachment", EVE, **PHOTO | {"contentType": kind}).id
@@ -352,7 +353,10 @@ def _attached(process: Process) -> tuple[str, str]:
         "appendEntry", EVE, conversationId=SHOWING_FILE, contentType="history", content=content
     )
     assert said.status == 201, said
-    end_upload(process.table, named)
+    in_a_day = store.process(clock=WrongClock((PENDING_SECONDS + 1) * 1000))
+    file = in_a_day.get([keys.file(named)]).file(named)
+    assert file is not None
+    end_upload(in_a_day, named, file.due)
     return named, unnamed
 
 

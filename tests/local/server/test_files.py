@@ -37,13 +37,21 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> ServedObjects:
 def url(objects: ServedObjects) -> Iterator[str]:
     """The address of a server of the objects, in a thread."""
     settings: dict[str, Any] = {"http": "h11", "ws": "none", "lifespan": "off", "log_config": None}
-    server = uvicorn.Server(uvicorn.Config(with_files(behind, objects), access_log=False, **settings))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            with_files(behind, objects, lambda one: one not in removed), access_log=False, **settings
+        )
+    )
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     server.should_exit = True
     thread.join(60)
+
+
+removed: set[str] = set()
+"""What nobody wants any more."""
 
 
 @pytest.fixture
@@ -126,6 +134,32 @@ def test_what_is_deleted_while_it_arrives_is_not_there(
 
     assert gone.status_code == 404
     assert not objects.holds(object_id, EXPECTED)
+
+
+def test_what_was_removed_is_not_taken(url: str, objects: ServedObjects, object_id: str) -> None:
+    upload = objects.upload(object_id, EXPECTED)
+    removed.add(object_id)
+
+    assert httpx.put(url + upload.url, headers=upload.headers, content=CONTENT).status_code == 404
+    assert not objects.holds(object_id, EXPECTED)
+
+
+def test_what_is_removed_before_the_last_byte_has_come_does_not_stay(
+    url: str, objects: ServedObjects, object_id: str
+) -> None:
+    upload = objects.upload(object_id, EXPECTED)
+
+    def removed_before_the_end() -> Iterator[bytes]:
+        yield CONTENT[:-1]
+        while not arriving(objects):
+            time.sleep(0.01)
+        removed.add(object_id)
+        yield CONTENT[-1:]
+
+    gone = httpx.put(url + upload.url, headers=upload.headers, content=removed_before_the_end())
+
+    assert gone.status_code == 404
+    assert not objects.place(object_id).exists()
 
 
 def test_another_type_than_was_said_is_refused(url: str, objects: ServedObjects, object_id: str) -> None:

@@ -465,8 +465,16 @@ def test_the_own_entries_of_a_conversation_begin_at_a_position_and_are_of_one_ch
 
 def test_a_job_names_its_tree_and_perhaps_a_branch() -> None:
     assert keys.job("prune", ROOT, FORK) == ("JOB", f"prune#{ROOT}#{FORK}")
-    assert keys.in_job(keys.job("prune", ROOT, FORK).sort) == ("prune", ROOT, FORK)
-    assert keys.in_job(keys.job("delete", ROOT).sort) == ("delete", ROOT, None)
+    assert keys.in_job(keys.job("prune", ROOT, FORK).sort) == ("prune", ROOT, FORK, None)
+    assert keys.in_job(keys.job("delete", ROOT).sort) == ("delete", ROOT, None, None)
+
+
+def test_a_job_of_an_attachment_stands_where_it_is_due() -> None:
+    soon, late = (keys.job("upload", of, due=ids.timestamp(ms)) for of, ms in ((FORK, 1), (ROOT, 2)))
+    assert soon.sort < late.sort
+    assert keys.in_job(soon.sort) == ("upload", FORK, None, ids.timestamp(1))
+    of = keys.jobs_range("upload", before=ids.timestamp(2))
+    assert [of.first <= one.sort <= of.last for one in (soon, late)] == [True, False]
 
 
 def test_every_range_has_its_bounds_in_order() -> None:

@@ -23,10 +23,12 @@ SAME = {
     "attribute_not_exists(current)": "current = :current",
     "attribute_not_exists(usedAt)": "usedAt = :used",
     "attribute_not_exists(digest)": "digest = :known",
+    "(attribute_exists(PK) AND attribute_not_exists(due))": "due = :was",
 }
 """Another form of a clause, which the same code writes for a tree that no request has marked, or of
-which no branch was promoted or removed, or for a context whose digest is not known."""
-BESIDE = {"promotions", "usedAt", "spreading"}
+which no branch was promoted or removed, for a context whose digest is not known, or for an
+attachment without a job."""
+BESIDE = {"promotions", "usedAt", "spreading", "due"}
 """What a write counts or notes beside what it is about."""
 CHOSEN = "owner = :owner"
 PURPOSES: Mapping[str, set[str]] = {

@@ -9,7 +9,7 @@ from forklore_service.domain import keys
 from forklore_service.domain.attachments import PENDING_SECONDS, File, Reference
 from forklore_service.storage import actions
 from forklore_service.storage.reads import Reads
-from forklore_service.usecases.attachments.ending import end_upload
+from forklore_service.usecases.attachments.ending import end_upload, put_off
 from forklore_service.usecases.people.erasing import _disown
 from forklore_service.usecases.shared.attachments import let_go
 from tests.service.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
@@ -55,6 +55,11 @@ def before(operation: str, number: int, act: Callable[[], object]) -> Choose:
 
 def file_of(process: Process, attachment_id: str) -> File | None:
     return process.table.get([keys.file(attachment_id)]).file(attachment_id)
+
+
+def due_of(process: Process, attachment_id: str) -> str | None:
+    file = file_of(process, attachment_id)
+    return file and file.due
 
 
 def upload_the_same_twice(endpoint: Endpoint, rewrite: Rewrite | None = None, *, removed: bool) -> None:
@@ -116,7 +121,7 @@ def _begin_to_go(process: Process, attachment_id: str) -> None:
     file = file_of(process, attachment_id)
     assert file is not None
     at = process.table.now()
-    process.table.commit(actions.attachment.give_up(file, at=at, asked_before=at))
+    process.table.commit(actions.attachment.give_up(file, asked_before=at, due=at, row=None))
 
 
 def let_go_of_what_is_named(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
@@ -184,7 +189,7 @@ def let_go_beside_the_next_upload(endpoint: Endpoint, rewrite: Rewrite | None = 
             assert other.ask("appendEntry", BOB, conversationId=FORK, **showing(anew)).status == 201
 
         late = Process(store, before(WRITE, 2, upload), rewrite=rewrite)
-        let_go(late.table, [world.made["unnamed"]])
+        _remove(late, world.made["unnamed"])
         assert_intact(store)
 
 
@@ -223,19 +228,26 @@ def let_go_of_what_is_asked_for(endpoint: Endpoint, rewrite: Rewrite | None = No
         _hold_there(store, unnamed)
 
 
+def _delete(store: Store, rewrite: Rewrite | None) -> None:
+    """Delete the tree that shows the attachment."""
+    process = Process(store, rewrite=rewrite)
+    assert process.ask("deleteConversation", ANN, conversationId=ROOT).status == 204
+    run_deletion(ROOT)(process)
+
+
 def settle_what_is_asked_for(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that what an upload of the same bytes finds meanwhile keeps its job."""
     world = built(attached, endpoint)
     with world.copy(endpoint) as store:
-        other = Process(store, rewrite=rewrite)
+        in_two_days = later(OLD_SECONDS)
+        other = Process(store, rewrite=rewrite, clock=in_two_days)
 
         def ask() -> None:
             assert other.ask("uploadAttachment", BOB, **PHOTO).id == world.made["photo"]
-            assert other.ask("deleteConversation", ANN, conversationId=ROOT).status == 204
-            run_deletion(ROOT)(other)
+            _delete(store, rewrite)
 
-        late = Process(store, before(WRITE, 1, ask), rewrite=rewrite)
-        end_upload(late.table, world.made["photo"])
+        late = Process(store, before(WRITE, 1, ask), rewrite=rewrite, clock=in_two_days)
+        end_upload(late.table, world.made["photo"], due_of(late, world.made["photo"]))
         assert_intact(store)
 
 
@@ -243,14 +255,55 @@ def settle_what_goes(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None
     """Assert that an attachment whose last entry goes meanwhile keeps its job."""
     world = built(attached, endpoint)
     with world.copy(endpoint) as store:
-        other = Process(store, rewrite=rewrite)
+        remove = partial(_delete, store, rewrite)
+        late = Process(store, before(WRITE, 1, remove), rewrite=rewrite, clock=later(OLD_SECONDS))
+        end_upload(late.table, world.made["photo"], due_of(late, world.made["photo"]))
+        assert_intact(store)
 
-        def remove() -> None:
-            assert other.ask("deleteConversation", ANN, conversationId=ROOT).status == 204
-            run_deletion(ROOT)(other)
 
-        late = Process(store, before(WRITE, 1, remove), rewrite=rewrite)
-        end_upload(late.table, world.made["photo"])
+def act_while_the_job_moves(
+    endpoint: Endpoint, rewrite: Rewrite | None = None, *, act: Callable[[Process, str], object]
+) -> None:
+    """Assert that attachments keep their jobs when these move while somebody changes them."""
+    world = built(attached, endpoint)
+    for of in (world.made["photo"], world.made["unnamed"]):
+        with world.copy(endpoint) as store:
+            move = partial(_put_off, Process(store, rewrite=rewrite), of)
+            act(Process(store, before(WRITE, 1, move), rewrite=rewrite, clock=later(OLD_SECONDS)), of)
+            assert_intact(store)
+
+
+def _put_off(process: Process, attachment_id: str) -> None:
+    put_off(process.table, attachment_id, due_of(process, attachment_id), since=process.table.now())
+
+
+def _remove(process: Process, attachment_id: str) -> None:
+    process.ask("adminRemoveAttachment", ROOT_CALLER, attachmentId=attachment_id)
+
+
+def _end(process: Process, attachment_id: str) -> None:
+    end_upload(process.table, attachment_id, due_of(process, attachment_id))
+
+
+def ask_for_what_is_settled(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that an attachment has a job again when somebody is told of it while its job ends."""
+    world = built(attached, endpoint)
+    with world.copy(endpoint) as store:
+        other, photo = Process(store, rewrite=rewrite, clock=later(OLD_SECONDS)), world.made["photo"]
+        late = Process(store, before(WRITE, 1, lambda: _end(other, photo)), rewrite=rewrite)
+        assert late.ask("uploadAttachment", BOB, **PHOTO).id == photo
+        _delete(store, rewrite)
+        assert_intact(store)
+
+
+def end_what_is_looked_at_later(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that an attachment that goes keeps its job if another process looks at it later."""
+    world = built(attached, endpoint)
+    with world.copy(endpoint) as store:
+        other, unnamed = Process(store, rewrite=rewrite), world.made["unnamed"]
+        let_go(other.table, [unnamed], waits=False)
+        move = partial(_put_off, other, unnamed)
+        _end(Process(store, before(WRITE, 1, move), rewrite=rewrite, clock=later(OLD_SECONDS)), unnamed)
         assert_intact(store)
 
 
@@ -270,4 +323,9 @@ OF_ATTACHMENTS: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     "ask for what is gone": partial(ask_for_what_goes, go=_go),
     "ask for what is going": partial(ask_for_what_goes, go=_begin_to_go),
     "let go of what is asked for": let_go_of_what_is_asked_for,
+    "let go while the job moves": partial(act_while_the_job_moves, act=_go),
+    "remove while the job moves": partial(act_while_the_job_moves, act=_remove),
+    "settle while the job moves": partial(act_while_the_job_moves, act=_end),
+    "ask for what is settled": ask_for_what_is_settled,
+    "end what is looked at later": end_what_is_looked_at_later,
 }

@@ -920,7 +920,7 @@ def go_on(group_id: str, kind: JobKind, branch: str | None = None) -> Callable[[
 
 def run_erasures(process: Process) -> None:
     """Let a worker make one pass of each erasure."""
-    for job in list(process.table.read.jobs(JobKind.ERASURE, limit=2)):
+    for job in list(process.table.read.jobs(JobKind.ERASURE)):
         assert isinstance(job, Job)
         go_on(job.name.group_id, JobKind.ERASURE)(process)
 

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 
 import { ChatStore } from "../../../clients/typescript/src/chat.ts";
 import samples from "../../../tests/clients/adapters/explorer.json";
-import { blocksOf, editableOf, edited, editorText, roleOf, truthOf, withAt, type Draft } from "./forms.ts";
+import { blocksOf, editableOf, edited, editorOf, roleOf, type Draft } from "./forms.ts";
+import { withAt } from "./json.ts";
 import { lineOf } from "./lines.ts";
 import type { Block } from "./parts.ts";
 import { firstSaid } from "./shape.ts";
@@ -89,10 +90,13 @@ test.each(EDITS)("edit $at of an entry of $name is stored as its agent reads it"
 	const entries = samples[name as keyof typeof samples].entries.map((one) => entry(one));
 	const [one, after] = [entries[edit.entry]!, entries.slice(edit.entry + 1)];
 	const editable = editableOf(one, entries)!;
-	const asWords = edit.words !== undefined;
-	const text = asWords ? edit.words : JSON.stringify(withAt(editable.truth, edit.at, edit.value));
-	expect(edited(one, truthOf(editable, text, !asWords), after)).toEqual(edit.draft);
-	expect(edited(one, truthOf(editable, editorText(editable, true), true), after).content[0]).toMatchObject({
+	const [words, json] = [editorOf(editable, "words"), editorOf(editable, "json")];
+	const truth =
+		edit.words === undefined
+			? json.truthOf(JSON.stringify(withAt(editable.truth, edit.at, edit.value)))
+			: words.truthOf(edit.words);
+	expect(edited(one, truth, after)).toEqual(edit.draft);
+	expect(edited(one, json.truthOf(json.text), after).content[0]).toMatchObject({
 		...(one.content[0] as object),
 		text: expect.any(String) as string,
 	});
@@ -166,7 +170,7 @@ test("messages of the AI SDK and of assistant-ui show their parts, and are edite
 			},
 		],
 	});
-	const changed = edited(second, truthOf(editableOf(second)!, "June?", false));
+	const changed = edited(second, editorOf(editableOf(second)!, "words").truthOf("June?"));
 	expect(changed).toMatchObject({
 		content: [{ text: "June?", message: { content: [{ type: "text", text: "June?" }, {}] } }],
 	});
@@ -437,4 +441,8 @@ test("a result without words is named after its call, and neither names what is 
 	]);
 	expect(firstSaid([call, asLine("AI", { text: "Paid.", tool: "pay" })])).toBe("Paid.");
 	expect(firstSaid([call])).toBe("pay");
+	const result = asLine("USER", { holds: ["other"] }, call);
+	expect(result).toMatchObject({ role: "tool", text: "pay returned", isTool: true });
+	expect(asLine("USER", { holds: ["other"] })).toMatchObject({ role: "user", text: "Without words" });
+	expect(firstSaid([call, result, asLine("AI", { text: "Paid." })])).toBe("Paid.");
 });

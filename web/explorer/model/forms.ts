@@ -5,8 +5,9 @@
 
 import { parse, type AppendEntries } from "@forklore/client";
 
-import { indentedJson, isObject, jsonOf, member, type Json } from "./json.ts";
-import { blocksIn, mediaOf, parsed, resultIn, stringIn, type Block, type Path } from "./parts.ts";
+import { indentedJson, isObject, jsonOf, member, valueAt, withAt, type Json, type Path } from "./json.ts";
+import { blocksIn, mediaOf, parsed, resultIn, stringIn, type Block, type Result } from "./parts.ts";
+import { editorOfResult, type Editor } from "./returned.ts";
 import type { AttachedFile, Entry, Role } from "./types.ts";
 
 export type Draft = NonNullable<AppendEntries["entries"]>[number];
@@ -22,15 +23,23 @@ interface Form {
 	hasKey?: boolean;
 }
 
-/** What may be changed in an entry. words: where its only text stands in `truth`, if it has one. */
+/**
+ * What may be changed in an entry. words: where its only text stands in `truth`, if it has one. results: what tools
+ * have returned in it.
+ */
 export interface Editable {
 	truth: unknown;
 	words?: { text: string; path: Path } | undefined;
+	results: readonly Result[];
 }
+
+/** What of an entry is edited: its words, all of its truth as JSON, or what a tool has returned at a place. */
+export type EditedPart = "words" | "json" | Path;
 
 const OPENAI_AGENTS = "history/openai-agents";
 const CLAUDE_TEXT_MAX = 4_000;
 const TEXT_MAX = 8_000;
+const PIECES_APART = "\n\n";
 const ROLES = new Map<string, Role>([
 	["user", "user"],
 	["human", "user"],
@@ -138,13 +147,29 @@ const mediaOfFile = (file: AttachedFile): Block => ({
 export function editableOf(entry: Entry, entries: readonly Entry[] = []): Editable | undefined {
 	if (entry.erased || entry.channel !== "history" || entries.some(isOfLangGraph)) return undefined;
 	const held = firstOf(entry);
-	if (!held) return { truth: entry.content };
-	const { truth, blocks } = formOf(entry.contentType, held);
+	if (!held) return { truth: entry.content, results: [] };
+	const { truth, blocks = blocksIn(truth) } = formOf(entry.contentType, held);
 	if (truth === undefined) return undefined;
-	const texts = (blocks ?? blocksIn(truth)).flatMap((one) => (one.kind === "text" ? [one] : []));
+	const texts = blocks.flatMap((one) => (one.kind === "text" ? [one] : []));
+	const results = blocks.flatMap((one) => ("result" in one && one.result ? [one.result] : []));
 	const [only] = texts;
 	const isAlone = only && texts.length === 1 && valueAt(truth, only.path) === only.text;
-	return { truth, words: isAlone ? { text: only.text, path: only.path } : undefined };
+	return { truth, words: isAlone ? { text: only.text, path: only.path } : undefined, results };
+}
+
+/** Return what one changes first in an entry: its words, or what its only tool has returned, else all of it. */
+export function firstPart({ words, results: [result, ...others] }: Editable): EditedPart {
+	if (words) return "words";
+	return result && !others.length ? result.path : "json";
+}
+
+/** Return the editor of a part of an entry; what is not there is edited as JSON. */
+export function editorOf({ truth, words, results }: Editable, part: EditedPart): Editor {
+	const asJson: Editor = { text: indentedJson(truth), truthOf: (text) => parse(text) };
+	if (part === "words")
+		return words ? { text: words.text, truthOf: (text) => withAt(truth, words.path, text) } : asJson;
+	const result = part === "json" ? undefined : results.find(({ path }) => path.join() === part.join());
+	return (result && editorOfResult(truth, result)) ?? asJson;
 }
 
 /**
@@ -169,29 +194,6 @@ function saidNow(content: Json): Json {
 	return { ...content, source };
 }
 
-/** What an editor holds of an entry: its words, or all of its truth as JSON. */
-export const editorText = ({ truth, words }: Editable, isJson: boolean): string =>
-	isJson || !words ? indentedJson(truth) : words.text;
-
-/** Return the truth that an editor's text stands for. Throws SyntaxError for what is no JSON. */
-export function truthOf({ truth, words }: Editable, text: string, isJson: boolean): unknown {
-	return isJson || !words ? parse(text) : withAt(truth, words.path, text);
-}
-
-/** Return a value with another one at a place. */
-export function withAt(value: unknown, [step, ...rest]: Path, other: unknown): unknown {
-	if (step === undefined) return other;
-	if (Array.isArray(value))
-		return value.map((one: unknown, at) => (at === step ? withAt(one, rest, other) : one));
-	return { ...(value as Json), [step]: withAt((value as Json)[step], rest, other) };
-}
-
-function valueAt(value: unknown, path: Path): unknown {
-	let held = value;
-	for (const step of path) held = (held as Record<string | number, unknown> | undefined)?.[step];
-	return held;
-}
-
 function formOf(contentType: string, held: Json): Form {
 	const { events, lines, strands, message, format, langgraph } = held;
 	if (langgraph !== undefined) return langGraph(held);
@@ -200,6 +202,8 @@ function formOf(contentType: string, held: Json): Form {
 	if (typeof format === "string" && isObject(message)) return chatKit(held, message);
 	if (message !== undefined && "parentId" in held) return pydanticAi(held, message);
 	if (contentType === OPENAI_AGENTS && Array.isArray(events)) return openAiAgents(held, events);
+	if (typeof held["text"] === "string" && listOf(events).some((one) => member(one, "textAt")))
+		return inPieces(held, held["text"], listOf(events));
 	return { truth: held, put: (truth) => truth as Json, blocks: blocksOfPlain(held) };
 }
 
@@ -350,20 +354,37 @@ function chatKit(held: Json, message: Json): Form {
 
 // Messages of people, of other programs, and of imports
 
+/** A message of an import whose events stand for pieces of its text. Each piece is edited in its event. */
+function inPieces({ text: _, ...rest }: Json, text: string, events: unknown[]): Form {
+	const truth = { ...rest, events: events.map((one) => withText(one, text)) };
+	const put = (next: unknown): Json => {
+		let text = "";
+		const kept = listOf(member(next, "events")).map((one) => {
+			const piece = member(one, "type") === "text" ? stringIn(one, "text") : undefined;
+			if (piece === undefined) return one;
+			if (text) text += PIECES_APART;
+			const from = text.length;
+			text += piece;
+			const { text: _, ...others } = one as Json;
+			return { ...others, textAt: [from, text.length] };
+		});
+		return { ...(next as Json), text, events: kept };
+	};
+	return { truth, put, blocks: blocksOfPlain({ ...truth, text: "" }) };
+}
+
 /** A role with a text or with parts; imports keep what else there was in `events`, `attachments` and `source`. */
 function blocksOfPlain(held: Json): Block[] {
 	const { role, text, content, events, attachments, source, tool_calls, tool_call_id, ...rest } = held;
 	const told =
 		typeof text === "string" && Object.keys(held).length === 2 ? wordsOfLangChain(text, role) : undefined;
 	if (told) return told;
-	if (typeof text === "string" && listOf(events).some((one) => member(one, "textAt")))
-		return blocksOfPlain({ ...held, text: "", events: listOf(events).map((one) => withText(one, text)) });
 	const words = typeof text === "string" ? blocksIn(text, ["text"]) : [];
 	const parts =
 		words.length && !tool_calls
 			? []
 			: blocksIn({ role, content: words.length ? [] : content, tool_calls }, []);
-	const others = listOf(events).flatMap((one) => blocksIn(one));
+	const others = listOf(events).flatMap((one, at) => blocksIn(one, ["events", at]));
 	const files = listOf(attachments).flatMap(fileOf);
 	const name = stringIn(source, "recipient");
 	const author = member(source, "author");
@@ -376,7 +397,7 @@ function blocksOfPlain(held: Json): Block[] {
 	const isBehind = others.some(({ kind }) => kind === "result" || kind === "reasoning");
 	const [first, then] = isBehind ? [others, [...words, ...parts]] : [[...words, ...parts], others];
 	if (!isTool || others.some(({ kind }) => kind === "result")) return [...first, ...then, ...files, ...left];
-	const result = { ...resultIn([], held), blocks: [...words, ...parts, ...others, ...files] };
+	const result = { ...resultIn([], [], held), blocks: [...words, ...parts, ...others, ...files] };
 	const [id, called] = [stringIn(held, "tool_call_id"), stringIn(author, "name") ?? stringIn(held, "name")];
 	return [{ kind: "result", id, name: called, result }];
 }

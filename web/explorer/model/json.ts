@@ -31,3 +31,21 @@ export function indentedJson(value: unknown, indent = ""): string {
 	);
 	return `{\n${lines.join(",\n")}\n${indent}}`;
 }
+
+/** Where a value stands in another one: names of members, and numbers of elements. */
+export type Path = readonly (string | number)[];
+
+/** Return a value with another one at a place. */
+export function withAt(value: unknown, [step, ...rest]: Path, other: unknown): unknown {
+	if (step === undefined) return other;
+	if (Array.isArray(value))
+		return value.map((one: unknown, at) => (at === step ? withAt(one, rest, other) : one));
+	return { ...(value as Json), [step]: withAt((value as Json)[step], rest, other) };
+}
+
+/** Return the value at a place; undefined if there is none. */
+export function valueAt(value: unknown, path: Path): unknown {
+	let held = value;
+	for (const step of path) held = (held as Record<string | number, unknown> | undefined)?.[step];
+	return held;
+}

@@ -52,16 +52,18 @@ function told({ line, contentType, attachments }: Entry, before?: Line): ReturnT
 	const known = roleNamed(role);
 	const [, called, returned] = (known !== "user" && TOOL.exec(text ?? "")) || [];
 	const words = called ?? returned ?? text ?? tool;
-	const isTool = returned !== undefined || (tool && known === "other");
 	const wordless = isHistory(contentType) ? "Without words" : contentType;
 	const asked = isCall(before) ? before.text.split(" ")[0] : undefined;
-	const result = known === "tool" ? (asked ? `${asked} returned` : "Tool result") : wordless;
 	const file = attachments?.[0]?.name ?? (holds.includes("attachments") ? "Attachment" : undefined);
+	// Some providers let a user say what a tool has returned.
+	const isResult = known === "tool" || (known === "user" && asked !== undefined && !words && !file);
+	const isTool = returned !== undefined || (tool && known === "other") || isResult;
+	const result = isResult ? (asked ? `${asked} returned` : "Tool result") : wordless;
 	const other = failed ? (asked ? `${asked} failed` : "Failed tool") : (file ?? result);
 	return {
 		role: isTool ? "tool" : known,
 		text: visible(words ?? other),
-		isTool: isTool || called !== undefined || (!text && !file && (known === "tool" || tool !== undefined)),
+		isTool: isTool || called !== undefined || (!text && !file && (known !== "ai" || tool !== undefined)),
 		failed: failed ?? false,
 	};
 }

@@ -2,16 +2,18 @@
 
 import { parse } from "@forklore/client";
 
-import { isObject, member, type Json } from "./json.ts";
+import { isObject, member, type Json, type Path } from "./json.ts";
 import type { AttachedFile } from "./types.ts";
 
-export type Path = readonly (string | number)[];
-
-/** What a tool has returned, or that it has failed. at: when, as RFC 3339, if the part says so. */
+/**
+ * What a tool has returned, or that it has failed. at: when, as RFC 3339, if the part says so. path: the place of the
+ * part that holds it, in what was read.
+ */
 export interface Result {
 	blocks: Block[];
 	isError: boolean;
 	at?: string | undefined;
+	path: Path;
 }
 
 /**
@@ -73,7 +75,7 @@ export function blocksIn(held: unknown, path: Path = [], at?: string): Block[] {
 		const calls: unknown[] = Array.isArray(held["tool_calls"]) ? held["tool_calls"] : [];
 		return [
 			...blocksIn(held["content"], [...path, "content"], when),
-			...calls.map((one) => callOf({ ...(one as Json), ...(member(one, "function") as Json) }, when)),
+			...calls.map((one) => callOf({ ...(one as Json), ...(member(one, "function") as Json) }, path, when)),
 		];
 	}
 	return blocksOfPart(held, path, when);
@@ -85,12 +87,12 @@ function blocksOfPart(part: Json, path: Path, at: string | undefined): Block[] {
 	if (REASONING.test(type)) return reasoningIn(part, path);
 	if (isObject(part["reasoningContent"]))
 		return reasoningIn((part["reasoningContent"]["reasoningText"] ?? {}) as Json, path);
-	if (isObject(part["toolUse"])) return [callOf(part["toolUse"], at)];
-	if (isObject(part["toolResult"])) return [resultOf(part["toolResult"], at)];
+	if (isObject(part["toolUse"])) return [callOf(part["toolUse"], path, at)];
+	if (isObject(part["toolResult"])) return [resultOf(part["toolResult"], [...path, "toolResult"], at)];
 	if (type === "dynamic-tool" || (type.startsWith("tool-") && "toolCallId" in part && "state" in part))
-		return [callOf({ toolName: type.slice(5), ...part }, at)];
-	if (CALL.test(type)) return [callOf(part, at, type)];
-	if (RESULT.test(type)) return [resultOf(part, at)];
+		return [callOf({ toolName: type.slice(5), ...part }, path, at)];
+	if (CALL.test(type)) return [callOf(part, path, at, type)];
+	if (RESULT.test(type)) return [resultOf(part, path, at)];
 	const media = mediaOf(part, type);
 	if (media) return [media];
 	if (type === "step-start") return [];
@@ -122,24 +124,27 @@ function reasoningIn(part: Json, path: Path): Block[] {
 	return said.length ? said : [{ kind: "reasoning", text: "" }];
 }
 
-function callOf(part: Json, at: string | undefined, type = ""): Call {
+function callOf(part: Json, path: Path, at: string | undefined, type = ""): Call {
 	const id = stringIn(part, "call_id", "tool_call_id", "toolCallId", "toolUseId", "id");
 	const name = stringIn(part, "tool_name", "toolName", "name") ?? type.replace(/_call$/, "");
 	const held = [part["args"], part["argsText"], part["input"], part["arguments"], part["action"]];
 	const args = parsed(held.find((one) => one !== undefined && one !== null) ?? {});
 	const output = part["output"] ?? part["result"] ?? part["errorText"];
-	const result = output === undefined || output === null ? undefined : resultIn(output, part, at);
+	const result = output === undefined || output === null ? undefined : resultIn(output, path, part, at);
 	return { kind: "call", id, name, args, at, result };
 }
 
-function resultOf(part: Json, at: string | undefined): Block {
+function resultOf(part: Json, path: Path, at: string | undefined): Block {
 	const id = stringIn(part, "call_id", "tool_call_id", "toolCallId", "toolUseId", "tool_use_id");
 	const name = stringIn(part, "tool_name", "toolName", "name");
-	return { kind: "result", id, name, result: resultIn(part["output"] ?? part["content"], part, at) };
+	return { kind: "result", id, name, result: resultIn(part["output"] ?? part["content"], path, part, at) };
 }
 
-/** Return the result that a tool's output is. part: what holds it, and perhaps says that it is an error. */
-export function resultIn(output: unknown, part: Json = {}, at?: string): Result {
+/**
+ * Return the result that a tool's output is. part: what holds it, and perhaps says that it is an error. path: where
+ * that stands.
+ */
+export function resultIn(output: unknown, path: Path = [], part: Json = {}, at?: string): Result {
 	const kind = isObject(output) && "value" in output ? stringIn(output, "type") : undefined; // of the AI SDK
 	const value = parsed(kind === undefined ? output : (output as Json)["value"]);
 	const isError =
@@ -151,7 +156,12 @@ export function resultIn(output: unknown, part: Json = {}, at?: string): Result 
 	const isParts = Array.isArray(value)
 		? value.every(isPart)
 		: typeof value === "string" || (isPart(value) && "type" in Object(value));
-	return { blocks: isParts ? blocksIn(value) : [{ kind: "json", label: "Result", value }], isError, at };
+	return {
+		blocks: isParts ? blocksIn(value) : [{ kind: "json", label: "Result", value }],
+		isError,
+		at,
+		path,
+	};
 }
 
 const isPart = (value: unknown): boolean =>

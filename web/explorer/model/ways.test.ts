@@ -84,13 +84,16 @@ test("branches are the same up to the last entry that all of them show", () => {
 	expect(base("right")).toBe(tree.shown.get("right")?.at(-1));
 });
 
-test("side by side, turns begin in one row, and answers stand beside answers", () => {
-	const column = (text: string): { role: Role; text: string }[] =>
-		text
-			.split(" ")
-			.filter(Boolean)
-			.map((one) => ({ role: one.startsWith("u") ? "user" : "ai", text: one }));
+const column = (text: string): { role: Role; text: string }[] =>
+	text
+		.split(" ")
+		.filter(Boolean)
+		.map((one) => ({
+			role: one.startsWith("u") ? "user" : one.startsWith("tool") ? "tool" : "ai",
+			text: one,
+		}));
 
+test("side by side, turns begin in one row, and answers stand beside answers", () => {
 	const rows = rowsOf([
 		column("u1 call1 result1 answer1 u2 answer2"),
 		column("u1 answer1"),
@@ -106,4 +109,15 @@ test("side by side, turns begin in one row, and answers stand beside answers", (
 		"answer2 - end2",
 	]);
 	expect(rowsOf([])).toEqual([]);
+});
+
+test("what a tool has returned is no answer: it stands beside what a tool has returned", () => {
+	const rows = rowsOf([column("tool36 call2 tool2 answer1"), column("tool44")]);
+
+	expect(rows.map((row) => row.map((one) => one?.text ?? "-").join(" "))).toEqual([
+		"tool36 tool44",
+		"call2 -",
+		"tool2 -",
+		"answer1 -",
+	]);
 });

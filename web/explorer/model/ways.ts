@@ -91,7 +91,8 @@ export function bestOf(ways: readonly Way[]): Best {
  * Return what stands side by side: in each row one entry of each branch, or undefined.
  *
  * A turn begins with what a user says. The turns of the branches begin in one row, and the last entry of a turn, which
- * is the answer, stands beside the answers of the others, however many steps came before it.
+ * is the answer, stands beside the answers of the others, however many steps came before it. A turn that ends with what
+ * a tool has returned has no answer yet.
  */
 export function rowsOf<T extends { role: Role }>(columns: readonly (readonly T[])[]): (T | undefined)[][] {
 	const turns = columns.map(turnsOf);
@@ -101,10 +102,11 @@ export function rowsOf<T extends { role: Role }>(columns: readonly (readonly T[]
 		const asked = parts.some(([first]) => first?.role === "user");
 		const bodies = parts.map((part) => (part[0]?.role === "user" ? part.slice(1) : part));
 		if (asked) rows.push(parts.map(([first]) => (first?.role === "user" ? first : undefined)));
-		const steps = Math.max(...bodies.map(({ length }) => length));
-		for (let step = 0; step < steps - 1; step++)
-			rows.push(bodies.map((body) => (step < body.length - 1 ? body[step] : undefined)));
-		if (steps > 0) rows.push(bodies.map((body) => body.at(-1)));
+		const answers = bodies.map((body) => (body.at(-1)?.role === "tool" ? undefined : body.at(-1)));
+		const steps = bodies.map((body, at) => (answers[at] ? body.slice(0, -1) : body));
+		for (let step = 0; step < Math.max(...steps.map(({ length }) => length)); step++)
+			rows.push(steps.map((body) => body[step]));
+		if (answers.some(Boolean)) rows.push(answers);
 	}
 	return rows;
 }

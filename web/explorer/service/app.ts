@@ -220,6 +220,14 @@ export class App extends Source {
 		return this.#drafts.has(this.keptAt + at) || this.keptAt + at in sessionStorage;
 	}
 
+	/** Return the ends of the places of all drafts whose place begins so. */
+	draftsBehind(at: string): string[] {
+		const all = new Set([...this.#drafts.keys(), ...Object.keys(sessionStorage)]);
+		return [...all]
+			.filter((key) => key.startsWith(this.keptAt + at))
+			.map((key) => key.slice((this.keptAt + at).length));
+	}
+
 	/** Return what one has written in a conversation that is gone: it can be read. */
 	draftsOf(id: string): Draft[] {
 		const edits = Object.keys(sessionStorage).filter((key) => key.startsWith(`${this.keptAt}${id} `));
@@ -249,31 +257,26 @@ export class App extends Source {
 		}
 	}
 
-	/** Begin a branch before or after an entry, and open it. */
-	async fork(entry: Pick<Entry, "id" | "parentId">, position: "before" | "after"): Promise<void> {
+	/** Begin a branch after an entry, and open it. */
+	async fork({ id: atEntryId }: Pick<Entry, "id">): Promise<void> {
 		const conversationId = this.place!.id;
 		const place = this.place;
 		try {
-			const made = await this.once(`${conversationId}${position}${entry.id}`, (idempotencyKey) =>
+			const made = await this.once(`${conversationId} after ${atEntryId}`, (idempotencyKey) =>
 				this.client.api.forkConversation(
-					{ conversationId, atEntryId: entry.id, position },
+					{ conversationId, atEntryId, position: "after" },
 					{ idempotencyKey, signal: this.signal },
 				),
 			);
 			if ("data" in made) return;
-			const lastEntryId = position === "before" ? entry.parentId : entry.id;
-			if (place === this.place) this.openFork({ ...made, conversationId: made.id, lastEntryId });
-			this.say(
-				position === "before"
-					? "This new branch waits for another answer."
-					: "This new branch goes on from here.",
-			);
+			if (place === this.place) this.openFork({ ...made, conversationId: made.id, lastEntryId: atEntryId });
+			this.say("This new branch goes on from here.");
 		} catch (error) {
 			this.fail(error);
 		}
 	}
 
-	/** Take in an entry that became a branch of its own: an edit that was sent. */
+	/** Take in an entry that became a branch of its own, in the place of another one. */
 	openEdit(entry: AppendedEntry, from: Entry, place: Place): void {
 		if (place !== this.place) return;
 		const { conversationId, createdAt, id: lastEntryId } = entry;
@@ -291,6 +294,8 @@ export class App extends Source {
 		};
 		this.openFork(fork, lastEntryId);
 		this.grove?.addEntry(entry);
+		void this.grove?.loadForks();
+		void this.grove?.loadBeside();
 	}
 
 	/** Put the branch that a deed made into the tree, and open it. */

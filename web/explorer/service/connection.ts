@@ -103,7 +103,7 @@ export function clientOf(
 		// Another address than that of the service gets bytes, and no credentials.
 		const send: typeof fetch = (url, init) =>
 			isOfService(url) ? guarded(url, init) : bring(url, init, sent);
-		return new Forklore(location.origin, { fetch: send, ...LIMITS }).attach(file, { signal });
+		return new Forklore(location.origin, { fetch: send, ...LIMITS }).upload(file, { signal });
 	};
 	return { client, attach };
 }

@@ -27,6 +27,8 @@ export interface Purpose {
 /** The text of one place. Once it is to be sent, it cannot be changed: it arrives, is sent again, or is freed. */
 export class Draft extends Source {
 	text: string;
+	/** Of what a tool has returned: whether the tool has failed; undefined: as before. */
+	isFailed: boolean | undefined;
 	readonly files: Uploads;
 	held: Letter | undefined;
 	told = "";
@@ -50,10 +52,12 @@ export class Draft extends Source {
 		super();
 		const kept = JSON.parse(sessionStorage.getItem(at) ?? "null") as {
 			text: string;
+			isFailed?: boolean;
 			letter?: Letter;
 			files?: Kept[];
 		} | null;
 		this.text = kept?.text ?? first;
+		this.isFailed = kept?.isFailed;
 		this.files = new Uploads(attach, kept?.files ?? []);
 		this.files.subscribe(() => this.#look());
 		if (kept?.letter)
@@ -64,6 +68,12 @@ export class Draft extends Source {
 		this.text = text;
 		this.#save();
 		this.changed();
+	}
+
+	/** Say whether the tool has failed. */
+	mark(isFailed: boolean): void {
+		this.isFailed = isFailed;
+		this.write(this.text);
 	}
 
 	/** It cannot be changed. */
@@ -154,6 +164,7 @@ export class Draft extends Source {
 
 	/** Have nothing any more. */
 	clear(): void {
+		this.isFailed = undefined;
 		this.free("");
 		this.files.clear();
 	}
@@ -168,9 +179,10 @@ export class Draft extends Source {
 	#save(): void {
 		sessionStorage.removeItem(this.at);
 		try {
-			const { held: letter, text } = this;
+			const { held: letter, text, isFailed } = this;
 			const files = this.files.kept;
-			if (text || files.length) sessionStorage.setItem(this.at, JSON.stringify({ letter, text, files }));
+			if (text || files.length)
+				sessionStorage.setItem(this.at, JSON.stringify({ letter, text, isFailed, files }));
 		} catch {
 			// a text that is too long for the tab's store is in the draft alone
 		}

@@ -8,7 +8,7 @@ import { bestOf, sorted, waysFrom, type Best, type Measure, type Way } from "../
 import { clipped, counted, short, usd, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
 import { CompareHead } from "./Compare.tsx";
-import { askDelete, askMerge, askPromote, askTag, may } from "./deeds.tsx";
+import { askAgain, askDelete, askMerge, askPromote, askTag, may } from "./deeds.tsx";
 import { Refs } from "./Outline.tsx";
 import { laneStyle, Press } from "./parts.tsx";
 import { Score } from "./MapRow.tsx";
@@ -82,7 +82,7 @@ export function AltTable({ app, id, entryId }: AltTableProps) {
 				sides={toCompare((chosen.length > 1 ? chosen : ids).slice(0, COMPARED_MAX))}
 			>
 				{from && mayWrite && (
-					<Press className="b" press={() => app.fork(from, "after")} title="Answer again on a new branch">
+					<Press className="b" press={() => askAgain(app, id, from)} title="Answer again on a new branch">
 						<RotateCcw />
 						Try again
 					</Press>

@@ -1,4 +1,4 @@
-// A piece of what a message says: words, thoughts, a result, an image, a file, JSON.
+// A piece of what a message says: words, thoughts, an image, a file, JSON.
 
 import { FileText } from "lucide-react";
 import { lazy, Suspense, useState, type ReactNode } from "react";
@@ -25,12 +25,6 @@ export function OneBlock({ block }: { block: Block }) {
 				</details>
 			) : (
 				<p className="thought">Thoughts, which the provider keeps sealed</p>
-			);
-		case "result":
-			return (
-				<div className={`tools result ${block.result.isError ? "fail" : ""}`}>
-					<Output blocks={block.result.blocks} />
-				</div>
 			);
 		case "image":
 		case "file":

@@ -1,20 +1,22 @@
 // What a message says: its pieces, with its runs of calls of tools; or its entries as they are stored.
 
 import type { ReactNode } from "react";
+import type { Counterparts } from "../model/counterparts.ts";
 import { indentedJson } from "../model/json.ts";
 import type { BlockShown, CallShown, Shown } from "../model/shown.ts";
-import type { Entry } from "../model/types.ts";
 import { OneBlock } from "./Block.tsx";
 import { Code } from "./Code.tsx";
-import { ToolCall } from "./ToolCall.tsx";
+import { ToolCall, ToolResult } from "./ToolCall.tsx";
 
 interface BlocksProps {
 	blocks: readonly BlockShown[];
-	/** What one may do at the entry that holds a result. */
-	acts?: ((entry: Entry) => ReactNode) | undefined;
+	/** What one may do with the result of a call. */
+	acts?: ((call: CallShown) => ReactNode) | undefined;
+	/** What the calls and results are held against. */
+	others?: Counterparts | undefined;
 }
 
-export function Blocks({ blocks, acts }: BlocksProps) {
+export function Blocks({ blocks, acts, others }: BlocksProps) {
 	const groups: (BlockShown | CallShown[])[] = [];
 	for (const block of blocks) {
 		const last = groups.at(-1);
@@ -26,9 +28,11 @@ export function Blocks({ blocks, acts }: BlocksProps) {
 		Array.isArray(one) ? (
 			<div key={at} className="tools">
 				{one.map((call, index) => (
-					<ToolCall key={call.id ?? index} call={call} acts={acts} />
+					<ToolCall key={call.id ?? index} call={call} acts={acts} other={others?.get(call)} />
 				))}
 			</div>
+		) : one.kind === "result" ? (
+			<ToolResult key={at} block={one} other={others?.get(one)} />
 		) : (
 			<OneBlock key={at} block={one} />
 		),

@@ -2,9 +2,9 @@
 
 import "../styles/compare.css";
 import { ChevronLeft, GitMerge, Star, X } from "lucide-react";
-import { useEffect, useMemo, useState, type ReactNode } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import { duration } from "../model/costs.ts";
-import type { differencesOf } from "../model/differences.ts";
+import { counterpartsOf } from "../model/counterparts.ts";
 import { saidAt } from "../model/forms.ts";
 import { toAlternatives, toCompare, toConversation } from "../model/route.ts";
 import type { Limb } from "../model/shape.ts";
@@ -15,8 +15,9 @@ import type { App } from "../service/app.ts";
 import { Blocks } from "./Blocks.tsx";
 import { useSides } from "./compared.ts";
 import { askMerge, askPromote, may } from "./deeds.tsx";
+import { Marked, useDifferences } from "./Differing.tsx";
 import { Refs } from "./Outline.tsx";
-import { IconPress, inTime, laneStyle, Loading, Press, Problem, Time } from "./parts.tsx";
+import { IconPress, laneStyle, Loading, Press, Problem, Time } from "./parts.tsx";
 import { useWidth } from "./rows.ts";
 import { Notes } from "./Talk.tsx";
 
@@ -317,35 +318,13 @@ function Cell({ message, other, isOver }: CellProps) {
 			</p>
 			{Array.isArray(pieces) && (
 				<p className="words">
-					{pieces.map(({ kind, text }, at) => {
-						const words = visible(text);
-						return kind === "same" ? (
-							words
-						) : kind === "ins" ? (
-							<ins key={at}>{words}</ins>
-						) : (
-							<del key={at}>{words}</del>
-						);
-					})}
+					<Marked pieces={pieces} />
 				</p>
 			)}
-			<Blocks blocks={Array.isArray(pieces) ? blocks.filter((block) => !isText(block)) : blocks} />
+			<Blocks
+				blocks={Array.isArray(pieces) ? blocks.filter((block) => !isText(block)) : blocks}
+				others={other && counterpartsOf(blocks, other.blocks)}
+			/>
 		</article>
-	);
-}
-
-/** Return the pieces of two texts; "other" if they have too little in common, undefined if there is nothing to mark. */
-function useDifferences(from: string, to: string): ReturnType<typeof differencesOf> | "other" {
-	const [compute, setCompute] = useState<typeof differencesOf>();
-	const isNeeded = Boolean(from && to && from !== to);
-	useEffect(() => {
-		if (isNeeded)
-			void inTime(() => import("../model/differences.ts")).then((loaded) =>
-				setCompute(() => loaded.differencesOf),
-			);
-	}, [isNeeded]);
-	return useMemo(
-		() => (isNeeded && compute ? (compute(from, to) ?? "other") : undefined),
-		[compute, isNeeded, from, to],
 	);
 }

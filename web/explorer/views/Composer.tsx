@@ -17,10 +17,12 @@ interface DraftBoxProps {
 	/** Take files that are pasted. */
 	take?: ((files: FileList) => void) | undefined;
 	autoFocus?: boolean;
+	/** Handles a key that cancels what one writes, and returns whether it does. */
+	isCancelled?: (event: React.KeyboardEvent) => boolean;
 }
 
 /** The text of a draft, with what is told of it. Enter sends it. */
-export function DraftBox({ draft, label, send, take, autoFocus }: DraftBoxProps) {
+export function DraftBox({ draft, label, send, take, autoFocus, isCancelled }: DraftBoxProps) {
 	useSource(draft);
 	const box = useRef<HTMLTextAreaElement>(null);
 	useEffect(() => {
@@ -29,6 +31,7 @@ export function DraftBox({ draft, label, send, take, autoFocus }: DraftBoxProps)
 		style.height = `${Math.min(box.current!.scrollHeight || scrollHeight, 240)}px`;
 	}, [draft.text]);
 	const press = (event: React.KeyboardEvent) => {
+		if (isCancelled?.(event)) return;
 		event.stopPropagation();
 		if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
 		event.preventDefault();

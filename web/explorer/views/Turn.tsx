@@ -1,12 +1,13 @@
 // A message in the conversation, with what one may do at it.
 
 import { Braces, GitFork, Link, NotebookText, Pencil, RotateCcw } from "lucide-react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { duration } from "../model/costs.ts";
-import { editableOf, saidAt } from "../model/forms.ts";
+import { editableOf, firstPart, saidAt, type EditedPart } from "../model/forms.ts";
 import { lineOf } from "../model/lines.ts";
 import { sumOf } from "../model/shape.ts";
-import type { Shown } from "../model/shown.ts";
+import type { Result } from "../model/parts.ts";
+import type { CallShown, Shown } from "../model/shown.ts";
 import type { Entry } from "../model/types.ts";
 import { toConversation } from "../model/route.ts";
 import { usageWords, visible } from "../model/words.ts";
@@ -16,7 +17,7 @@ import { Words } from "./Block.tsx";
 import { Blocks, Stored } from "./Blocks.tsx";
 import { ChildCard } from "./ChildCard.tsx";
 import { may } from "./deeds.tsx";
-import { Editing, editsAt } from "./Editing.tsx";
+import { Again, begunAt, Editing, type Writes } from "./Editing.tsx";
 import { IconPress, laneStyle, Press, Time } from "./parts.tsx";
 
 interface TurnProps {
@@ -33,41 +34,54 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 	const place = app.place!;
 	const lane = app.grove?.look(entry.conversationId)?.lane;
 	const mayWrite = may(app, "writer");
-	const [editedId, setEdited] = useState(
-		() => entries.find((one) => editsAt(place.id, one.id).some((at) => app.hasDraft(at)))?.id,
-	);
+	const [written, setWritten] = useState(() => begunIn(app, entries));
+	const article = useRef<HTMLElement>(null);
 	const [isStored, setStored] = useState(false);
-	const inEdit = mayWrite ? entries.find((one) => one.id === editedId) : undefined;
+	const inEdit = mayWrite ? entries.find((one) => one.id === written?.id) : undefined;
 	const editable = inEdit && editableOf(inEdit, place.entries);
+	const close = () => {
+		setWritten(undefined);
+		article.current?.focus({ preventScroll: true });
+	};
+	const what = inEdit && written?.what;
+	const isInPlace = inEdit === entry && (what === "words" || what === "json" || role === "tool");
+	const calls = blocks.filter((block) => block.kind === "call");
 	const children = app.grove?.tree.children.filter(({ startedByEntryId: by }) =>
 		entries.some((one) => one.id === by),
 	);
 	const used = usageWords({ ...sumOf(entries.map((one) => lineOf(one))) });
 	const facts = role === "ai" && ms ? [...used, duration(ms)] : used;
 	/** What one may do at an entry. */
-	const pressEdit = (one: Entry, label: string) =>
-		editableOf(one, place.entries) && (
-			<Press
-				className="b ghost s"
-				data-do={label}
-				title="Edit, and go on on a new branch (E)"
-				press={() => setEdited(one.id)}
-			>
-				<Pencil /> Edit
-			</Press>
+	const pressEdit = (one: Entry, label: string, part?: EditedPart) => {
+		const held = editableOf(one, place.entries);
+		return (
+			held && (
+				<Press
+					className="b ghost s"
+					data-do={label}
+					title="Edit, and go on on a new branch (E)"
+					press={() => setWritten({ id: one.id, what: part ?? firstPart(held) })}
+				>
+					<Pencil /> Edit
+				</Press>
+			)
 		);
+	};
 	const pressFork = (one: Entry) => (
-		<Press
-			className="b ghost s"
-			data-do="fork"
-			title="New branch from here (F)"
-			press={() => app.fork(one, "after")}
-		>
+		<Press className="b ghost s" data-do="fork" title="New branch from here (F)" press={() => app.fork(one)}>
 			<GitFork /> Fork here
 		</Press>
 	);
+	const actsAt = ({ entry: asked, result, resultEntry }: CallShown) =>
+		resultEntry && (
+			<>
+				{pressEdit(resultEntry, "edit-result", result?.path)}
+				{resultEntry !== asked && pressFork(resultEntry)}
+			</>
+		);
 	return (
 		<article
+			ref={article}
 			className={`msg ${role} ${isFirst ? "first" : ""} ${isLast ? "last" : ""} ${isChosen ? "chosen" : ""}`}
 			style={laneStyle(lane)}
 			data-key={id}
@@ -87,7 +101,7 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 									className="b ghost s"
 									data-do="again"
 									title="Answer again on a new branch (R)"
-									press={() => app.fork(entry, "before")}
+									press={() => setWritten({ id: entry.id, what: "again" })}
 								>
 									<RotateCcw /> Try again
 								</Press>
@@ -137,21 +151,24 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 				<Stored entries={entries} />
 			) : (
 				<div className="body md">
-					{inEdit !== entry && (
-						<Blocks
-							blocks={blocks}
-							acts={(one) => mayWrite && [pressEdit(one, "edit-result"), pressFork(one)]}
-						/>
-					)}
-					{inEdit && editable && (
-						<Editing
-							key={inEdit.id}
-							app={app}
-							entry={inEdit}
-							editable={editable}
-							close={() => setEdited(undefined)}
-						/>
-					)}
+					{!isInPlace && <Blocks blocks={blocks} acts={mayWrite ? actsAt : undefined} />}
+					{inEdit &&
+						(what === "again" ? (
+							<Again app={app} entry={inEdit} close={close} />
+						) : (
+							editable && (
+								<Editing
+									key={`${inEdit.id} ${String(what)}`}
+									{...{ app, editable, close }}
+									entry={inEdit}
+									part={what ?? "json"}
+									tool={
+										calls.find(({ resultEntry, result }) => resultEntry === inEdit && isAt(result, what))
+											?.name
+									}
+								/>
+							)
+						))}
 					{entry.erased && <p className="quiet">[erased]</p>}
 				</div>
 			)}
@@ -162,6 +179,19 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 		</article>
 	);
 }
+
+/** Return in the place of which entry one has begun to write, and what. */
+function begunIn(app: App, entries: readonly Entry[]): { id: string; what: Writes } | undefined {
+	for (const { id } of entries) {
+		const what = begunAt(app, app.place!.id, id);
+		if (what) return { id, what };
+	}
+	return undefined;
+}
+
+/** Whether a result stands at a place. */
+const isAt = (result: Result | undefined, what: Writes | undefined): boolean =>
+	typeof what === "object" && result?.path.join() === what.join();
 
 /** Where an entry comes from, if it sums up another branch or is a copy. */
 function Origin({ entry }: { entry: Entry }) {

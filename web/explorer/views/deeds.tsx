@@ -6,7 +6,7 @@ import { isAtLeast, tagLines, tagsOf } from "../model/rules.ts";
 import { toConversation, toList } from "../model/route.ts";
 import { baseOf, wayOf } from "../model/ways.ts";
 import { leafward, scoreOf, shownBy } from "../model/shape.ts";
-import type { Transfer } from "../model/types.ts";
+import type { Line, Transfer } from "../model/types.ts";
 import { clipped, counted, longTime, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
 import type { Grove } from "../service/grove.ts";
@@ -129,6 +129,31 @@ export async function askDetails(app: App, id: string): Promise<void> {
 		told: () => "They are saved.",
 	});
 }
+
+/** Ask for another answer, and begin a branch with it after an entry that a branch shows. */
+export const askAgain = (app: App, id: string, after: Pick<Line, "id" | "text">): Promise<unknown> =>
+	ask(app, {
+		title: "Answer again",
+		explain: () => (
+			<p>Your answer{after.text && ` to “${isolated(clipped(after.text, 60))}”`} begins a new branch.</p>
+		),
+		fields: [{ name: "text", label: "Another answer", kind: "lines", required: true }],
+		confirm: "Send on a new branch",
+		run: ({ text = "" }, { idempotencyKey, signal }) =>
+			app.client.api.appendEntry(
+				{
+					conversationId: idempotencyKey,
+					forkedAtConversationId: id,
+					forkedAtEntryId: after.id,
+					forkedAtPosition: "after",
+					channel: "history",
+					contentType: "history",
+					content: [{ role: "AI", text }],
+				},
+				{ idempotencyKey, signal },
+			),
+		told: () => "The answer stands on a new branch.",
+	});
 
 /** Ask for tags, and add them to branches. */
 export function askTag(app: App, ids: readonly string[]): Promise<unknown> {

@@ -373,7 +373,7 @@ class Files:
         """Return entries with the bytes that they refer to. Each is read once, and then held."""
         done = []
         for entry in entries:
-            attached = {one.id: one for one in entry.attachments or ()}
+            attached = {one.id: one for one in entry.attachments}
             now = text = jsontext.write(entry.content) if attached else ""
             if attached:
                 now, _ = yield from self.mended(text, (yield from self.named_here(text, attached)))

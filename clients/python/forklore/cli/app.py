@@ -28,6 +28,7 @@ COMMANDS = (
     *("branch", "fork", "copy", "switch", "name", "title", "tag", "diff", "merge"),
     *("share", "transfer", "archive", "unarchive", "rm"),
     *("import", "export"),
+    *("sessions", "collect", "resume"),
     *("serve", "mcp", "backup", "copy-table", "fsck", "explore", "erase-user", "retention", "help"),
 )
 """The commands, in the order of the help."""
@@ -39,11 +40,16 @@ DEBUG = "FORKLORE_DEBUG"
 _NO_COMMAND = re.compile("No such command '(.*?)'")
 SAID_HERE = {
     "append": "say",
+    "attach": "say --attach",
+    "branches": "branch",
     "checkout": "switch",
     "compare": "diff",
+    "conversations": "ls",
     "delete": "rm",
+    "history": "log",
     "list": "ls",
     "mv": "name --rename",
+    "names": "ls --names",
     "promote": "switch",
     "rename": "name --rename",
     "search": "grep",

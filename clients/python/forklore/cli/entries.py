@@ -6,8 +6,9 @@ from typing import Any
 from forklore.cli.output import Output, Part, moment
 from forklore.client import jsontext
 from forklore.client.generated.results import ConversationDetails, Entry
-from forklore.client.messages import HISTORY, role_of, said_at, time_in
+from forklore.client.messages import role_of, said_at, time_in
 from forklore.client.parts import OF_MESSAGE, files_in, line_of, lines_in, words_in
+from forklore.client.spoken import HISTORY
 
 STYLES = {"user": "green", "ai": "cyan", "system": "magenta", "tool": "blue"}
 INDENT = "    "
@@ -81,7 +82,7 @@ def text_to_show(entry: Entry) -> str:
     """Return the texts of an entry's elements; an element without text as JSON."""
     if entry.erased:
         return ERASED
-    names = {one.id: one.name for one in entry.attachments or ()}
+    names = {one.id: one.name for one in entry.attachments}
     return "\n".join(_shown(_named(element, names), entry.content_type) for element in entry.content)
 
 

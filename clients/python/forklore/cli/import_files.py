@@ -51,6 +51,7 @@ def import_files(
         try:
             for source in sources:
                 importing.file(source)
+            importing.rest()
         except KeyboardInterrupt:
             shell.say("interrupted; the same command goes on where it stopped")
             return INTERRUPTED
@@ -80,8 +81,9 @@ class _Importing:
         self._name = name
         self._is_dry = is_dry
         self._left = options.trees_max
-        self._earlier = EarlierImports(lambda: shell.client)
+        self._earlier = EarlierImports(lambda: shell.client, options.again)
         self._since = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._waiting: list[tuple[FileImport, Reporter]] = []
         self.code = DONE
 
     def file(self, source: Input) -> None:
@@ -97,21 +99,36 @@ class _Importing:
             return
         one = FileImport(source.path, self._options, shown=source.shown)
         telling = Reporter(self._shell, source.shown)
+        is_over = False
         try:
             if self._is_dry:
                 self._planned(one)
             else:
                 with progress(f"importing {source.shown}") as bar:
                     self._imported(one, telling, bar)
+            is_over = True
         finally:
-            one.held.close()
-            self._summary(one, telling)
+            if is_over and one.later:
+                self._waiting.append((one, telling))
+            else:
+                one.held.close()
+                self._summary(one, telling)
         if self._left is not None:
             self._left -= one.trees
 
-    def _imported(self, one: FileImport, telling: Reporter, bar: Bar) -> None:
-        earlier = self._earlier
-        plans = one.plans(trees_max=self._left, on_total=bar.expect, known=earlier.unchanged)
+    def rest(self) -> None:
+        """Import what goes on from what other files have brought, or from what none has."""
+        for one, telling in self._waiting:
+            try:
+                if self._left != 0:
+                    with progress(f"importing {one.shown}") as bar:
+                        self._imported(one, telling, bar, rest=True)
+            finally:
+                one.held.close()
+                self._summary(one, telling)
+
+    def _imported(self, one: FileImport, telling: Reporter, bar: Bar, *, rest: bool = False) -> None:
+        plans = one.plans(trees_max=self._left, on_total=bar.expect, earlier=self._earlier, rest=rest)
         first = next(plans, None)
         if first is None:  # a file that is refused makes no folder of data
             return
@@ -120,7 +137,6 @@ class _Importing:
             sender(self._shell.client, one.brought),
             threads=self._threads,
             since=self._since,
-            known=earlier.of_plan,
             on_begin=telling.begin,
             on_entries=bar.advance,
         )
@@ -154,7 +170,10 @@ class _Importing:
         for reason, where in differs:
             report.add(reason, where)
         if tree.plan.kind and not tree.problems:
-            self._earlier.bring_up_to_date(tree, is_same=not differs)
+            is_same = not tree.loading.left_out if tree.plan.session else not differs
+            self._earlier.bring_up_to_date(tree, is_same=is_same)
+        else:
+            self._earlier.give_up(tree.plan)
 
     def _ended(self, tree: Carried | Unchanged) -> None:
         if tree.problems:

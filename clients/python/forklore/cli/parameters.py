@@ -1,5 +1,6 @@
 """Arguments and options that several commands have."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -41,4 +42,22 @@ Bucket = Annotated[
 Region = Annotated[
     str | None,
     typer.Option("--region", metavar="NAME", help="Its region; else AWS's default.", rich_help_panel=PANEL),
+]
+
+InFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--in", metavar="FOLDER", help="Look in this folder, not in the usual places.", show_default=False
+    ),
+]
+OfProgram = Annotated[
+    list[str] | None,
+    typer.Option("--program", metavar="NAME", help="Only of this program; may be given again."),
+]
+OfProject = Annotated[
+    str | None, typer.Option("--project", metavar="NAME", help="Only of a project's folder of this name.")
+]
+SinceTime = Annotated[
+    str | None,
+    typer.Option("--since", metavar="TIME", help="Only what has changed since: 2026-11-28, or 7d, 12h."),
 ]

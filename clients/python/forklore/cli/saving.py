@@ -30,7 +30,7 @@ def saved(shell: Shell, entries: Iterable[Entry], folder: Path) -> Iterator[Mapp
     Raises CommandError where nobody can be asked, and for a folder that cannot be made.
     """
     seen, taken = set[str](), set[str]()
-    for attached in (one for entry in entries for one in entry.attachments or ()):
+    for attached in (one for entry in entries for one in entry.attachments):
         if attached.id in seen:
             continue
         seen.add(attached.id)

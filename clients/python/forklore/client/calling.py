@@ -4,7 +4,7 @@ Here stand the two drivers of the core: one for threads, one for asyncio and tri
 """
 
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from inspect import Parameter, Signature
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypedDict, TypeVar, get_args, overload
@@ -188,10 +188,17 @@ class Method(Generic[P, R]):
         self._declared(None, *path, **given)  # Python refuses what is wrong with those of the path
         named = {**dict(zip(self._taken, path, strict=False)), **given}
         for name in sorted(named.keys() - self._taken.keys()):
-            raise TypeError(f"{self._declared.__name__}() got an unexpected keyword argument {name!r}")
+            raise TypeError(
+                f"{self._declared.__name__}() got an unexpected keyword argument {name!r}; "
+                f"it takes {', '.join(sorted(self._taken))}"
+            )
         for name in sorted(self._needed - named.keys()):
             raise TypeError(f"{self._declared.__name__}() is called without the argument {name!r}")
         outside = {name: named.pop(name) for name in OUTSIDE & named.keys()}
+        if isinstance(usage := named.get("usage"), Mapping):
+            named["usage"] = {
+                wire_name(name) if isinstance(name, str) else name: held for name, held in usage.items()
+            }
         said = {
             self._taken[name]: value
             for name, value in named.items()

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from forklore.client.transports.http import AsyncCredential, Credential
+    from forklore.client.transports.in_process import Embed
 
 
 def over_http(
@@ -44,15 +45,17 @@ def async_on_lambda(function: str, identity: Identity, boto_client: Any) -> Asyn
     return AsyncLambdaTransport(LambdaTransport(function, identity, client=boto_client))
 
 
-def in_process(data: str | Path | None, identity: Identity) -> Transport:
+def in_process(data: str | Path | None, identity: Identity, recall: "Embed | None" = None) -> Transport:
     """Return the transport to a service in this process. Raises InputError."""
     from forklore.client.transports.in_process import InProcessTransport
 
-    return InProcessTransport.open(data, identity)
+    return InProcessTransport.open(data, identity, recall)
 
 
-def async_in_process(data: str | Path | None, identity: Identity) -> AsyncTransport:
+def async_in_process(
+    data: str | Path | None, identity: Identity, recall: "Embed | None" = None
+) -> AsyncTransport:
     """Return the transport to a service in this process, which the first call opens."""
     from forklore.client.transports.in_process import AsyncInProcessTransport
 
-    return AsyncInProcessTransport.open(data, identity)
+    return AsyncInProcessTransport.open(data, identity, recall)

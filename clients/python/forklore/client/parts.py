@@ -5,7 +5,7 @@ from typing import Any, TypeGuard
 
 from forklore.client import jsontext
 from forklore.client.generated.results import Entry
-from forklore.client.messages import role_of, text_in
+from forklore.client.spoken import said, text_in
 
 Part = Mapping[str, Any]
 OF_MESSAGE = {"role", "text", "events", "attachments", "source"}
@@ -22,7 +22,7 @@ def is_shown(entry: Entry) -> bool:
 
     Others are records of programs.
     """
-    is_message = entry.erased or role_of(entry) is not None or entry.attachments
+    is_message = entry.erased or entry.role is not None or entry.attachments
     return bool(is_message) or any((words_in(element) or "").strip() for element in entry.content)
 
 
@@ -97,22 +97,6 @@ def line_of(part: Part) -> str:
     if kind == "extracted_text":
         return f"[text of {part.get('name')}]\n{part.get('text')}"
     return jsontext.write(part)
-
-
-def said(value: Any) -> str:
-    """Return the words in a value: a text, or the texts of parts; without any the value as JSON."""
-    if isinstance(value, str):
-        return value
-    parts = value if isinstance(value, list) else [value]
-    texts = [_text_of(part) for part in parts]
-    return "\n".join(text for text in texts if text) if all(texts) and texts else jsontext.write(value)
-
-
-def _text_of(part: Any) -> str:
-    if not isinstance(part, Mapping):
-        return part if isinstance(part, str) else ""
-    texts = [part.get("summary"), part.get("text") or part.get("content")]
-    return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
 def _listed(value: Any) -> list[Mapping[str, Any]]:

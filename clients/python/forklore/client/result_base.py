@@ -124,7 +124,7 @@ def wire(value: Any) -> Any:
         known = {
             wire_name(one.name): wire(getattr(value, one.name))
             for one in fields(value)
-            if one.name != "extra" and not (one.default is None and getattr(value, one.name) is None)
+            if one.name != "extra" and getattr(value, one.name) != one.default
         }
         return {**known, **value.extra}
     if isinstance(value, Mapping):

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -10,8 +10,9 @@ from typing import Any
 
 from forklore.client import jsontext
 from forklore.client.generated.results import AttachedFile, ConversationDetails, Entry
-from forklore.client.messages import HISTORY, role_of, said_at, text_in
-from forklore.client.parts import OF_MESSAGE, Part, attached_in, files_in, is_shown, line_of, parts_in, said
+from forklore.client.messages import role_of, said_at
+from forklore.client.parts import OF_MESSAGE, Part, attached_in, files_in, is_shown, line_of, parts_in
+from forklore.client.spoken import HISTORY, said, text_in
 from forklore.exporting.bytes_within import Files, Inline, inline_of
 
 _ROLES = {"user": "user", "ai": "assistant", "system": "system", "tool": "tool"}
@@ -23,7 +24,8 @@ class Turn:
     """An entry that is exported. role: `user`, `assistant`, `system` or `tool`. at: as RFC 3339.
 
     parts: what it says; a part may hold the bytes of a file. files: the attachments that it names.
-    lost: the files that are no attachments.
+    lost: the files that are no attachments. source: what an import has told of it. kept: if it is a
+    summary, the ids of the entries before it that a model still has.
     """
 
     turn_id: str
@@ -32,6 +34,19 @@ class Turn:
     parts: list[Part]
     files: Sequence[AttachedFile] = ()
     lost: Sequence[Part] = ()
+    source: Mapping[str, Any] = field(default_factory=dict)
+    kept: Sequence[str] = ()
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether a model goes on with this, and what follows, in place of what was before."""
+        return self.source.get("isSummary") is True
+
+    @property
+    def model(self) -> str:
+        """The model that has said it; empty where nobody knows."""
+        named = self.source.get("model")
+        return named if isinstance(named, str) else ""
 
     def of(self, *kinds: str) -> list[Part]:
         """Return the parts of some types."""
@@ -62,7 +77,9 @@ class Turn:
 
 def turns_of(entries: Iterable[Entry]) -> Iterator[Turn]:
     """Yield the entries of a history that are messages, or have a text."""
+    ids: dict[str, str] = {}
     for entry in entries:
+        ids[entry.key or entry.id] = entry.id
         if entry.erased or not is_shown(entry):
             continue
         first = entry.content[0]
@@ -72,9 +89,11 @@ def turns_of(entries: Iterable[Entry]) -> Iterator[Turn]:
         words: list[Part] = [{"type": "text", "text": text_in(first) or ""}]
         parts = list(parts_in({**first, "attachments": []})) if is_plain else words
         role = _ROLES.get(role_of(entry) or "", "assistant")
-        files = entry.attachments or ()
+        files = entry.attachments
         lost = [one for one in attached_in(first) if one.get("id") not in {file.id for file in files}]
-        yield Turn(entry.id, role, said_at(entry), parts, files, lost if is_plain else ())
+        source = first.get("source") if is_plain and isinstance(first.get("source"), Mapping) else {}
+        kept = [ids[key] for key in source.get("kept", ()) if key in ids]
+        yield Turn(entry.id, role, said_at(entry), parts, files, lost if is_plain else (), source, kept)
 
 
 Lines = Iterator[str]

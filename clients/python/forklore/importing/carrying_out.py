@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
 
 from forklore.client.decoding import failure, result_of
@@ -54,13 +55,13 @@ class Carried:
 
     @property
     def entries(self) -> int:
-        """How many entries are there."""
-        return len(self.loading.placed)
+        """How many entries of the source are there."""
+        return len(self.loading.placed) - self.loading.others
 
     @property
     def found(self) -> int:
         """How many of these were there before."""
-        return self.loading.found
+        return self.loading.found - self.loading.others
 
     @property
     def tree_id(self) -> str:
@@ -83,6 +84,10 @@ class Carried:
         return len(self.plan.conversations)
 
 
+class Wait:
+    """Stands before a plan that is made when all plans before it are carried out."""
+
+
 @dataclass(slots=True)
 class Unchanged:
     """A tree that an earlier import has brought, as the file has it. The members are Carried's."""
@@ -103,44 +108,43 @@ class Unchanged:
 
 
 def carry_out(
-    plans: Iterable[Plan | Unchanged],
+    plans: Iterable[Plan | Unchanged | Wait],
     send: Send,
     *,
     threads: int,
     since: str = "",
-    known: Callable[[Plan], Unchanged | None] = lambda _: None,
     on_begin: Callable[[Carried], None] = lambda _: None,
     on_entries: Callable[[int], None] = lambda _: None,
 ) -> Generator[Carried | Unchanged]:
     """Yield each plan as soon as nothing more of it can be done.
 
-    plans: taken one by one, when the threads need more. since: when the run began, as for
-    `Loading`. known: returns what is there of a plan of which nothing is to do. on_begin: called
-    with each plan that begins. on_entries: called with a number of entries that are done or
+    plans: taken one by one, when the threads need more; the one behind a `Wait` when all before it
+    have ended. since: when the run began, as for `Loading`. on_begin: called with each plan that
+    begins. on_entries: called with a number of entries that are done or
     skipped. A problem of one tree does not stop the others. Raises the ApiError that ends all, and
     what `plans` raises.
     Whatever ends it, also when the caller does not go on, the calls under way are waited for, and
     nothing else is sent.
     """
     crew = _Crew(send, threads)
-    source = enumerate(plans)
-    is_open = True
+    source, numbers = iter(plans), count()
+    is_open, waits = True, False
     try:
         while True:
-            while is_open and crew.count < threads * AHEAD:
-                taken = next(source, None)
-                is_open = taken is not None
-                if taken is not None:
-                    number, plan = taken
-                    there = plan if isinstance(plan, Unchanged) else known(plan)
-                    if there is not None:
-                        there.number = number
-                        on_entries(there.entries)
-                        yield there
-                    elif isinstance(plan, Plan):
-                        carried = Carried(number, plan, Loading(plan, since=since))
-                        on_begin(carried)
-                        _Run(carried).hand_out(crew)
+            waits = waits and crew.count > 0
+            while is_open and not waits and crew.count < threads * AHEAD:
+                plan = next(source, None)
+                is_open = plan is not None
+                if isinstance(plan, Unchanged):
+                    plan.number = next(numbers)
+                    on_entries(plan.entries)
+                    yield plan
+                elif isinstance(plan, Plan):
+                    carried = Carried(next(numbers), plan, Loading(plan, since=since))
+                    on_begin(carried)
+                    _Run(carried).hand_out(crew)
+                elif plan is not None:
+                    waits = crew.count > 0
             if not crew.count:
                 return
             run, number, error = crew.wait()

@@ -31,6 +31,9 @@ class Reason(StrEnum):
     NOT_TAKEN = "file that is there, and cannot be an attachment"
     CYCLE = "cycle cut"
     LOST_PARENT = "message whose parent is not in the file"
+    LOST_SESSION = "goes on from a session that is not there"
+    LOST_PLACE = "goes on from a message that is not there"
+    OPEN = "message that is not finished"
     CONTEXT = "entry of an agent's context"
     ERASED = "entry whose author was erased"
     LOST_MERGE = "mention of a merged branch that is not in the file"
@@ -80,14 +83,33 @@ EXAMPLES_MAX = 3  # of each reason
 WHERE_MAX = 60  # characters of an example
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A place in another session, perhaps of another file.
+
+    session: its id, or that of a part of it (`Conversation.part`). The place there is the message
+    with this id or key, or the message that makes this call of a tool (the `id` of its `tool_use`),
+    or the call whose result tells this text, or the last message whose `number` is below `before`;
+    without any of these the session's end.
+    """
+
+    session: str
+    message: str = ""
+    call: str = ""
+    told: str = ""
+    before: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ForeignMessage:
     """One message of a tree.
 
     content: the one element of the entry's content, as it will be stored. parent (None for a root)
     and replies are indexes into the messages of the tree. is_child: it begins a conversation that
-    its parent has started, and is none of its replies. is_summary: as for `Message`. written: the
-    entry's content as JSON text, if it was written already.
+    its parent has started, and is none of its replies. is_summary: as for `Message`; kept: the
+    indexes, or the keys in another file, of the messages before it that a model remembers all the
+    same. earlier_keys, entry_id: as for `Message`. behind: the keys of what is left out between its
+    parent and it. written: the entry's content as JSON text, if it was written already.
     """
 
     message_id: str
@@ -96,6 +118,10 @@ class ForeignMessage:
     replies: tuple[int, ...] = ()
     is_child: bool = False
     is_summary: bool = False
+    kept: tuple[int | str, ...] = ()
+    earlier_keys: tuple[str, ...] = ()
+    entry_id: str = ""
+    behind: tuple[str, ...] = ()
     written: str = field(default="", compare=False, repr=False)
 
     @property
@@ -123,7 +149,11 @@ class ForeignTree:
     reply is before the next one. More than one message may have no parent.
     current: the last message of the branch that was shown last; None if the file does not say.
     created_at: as RFC 3339, if the file says so. metadata: what else it says about the whole.
-    digest: of its text in the file, if that is known.
+    digest: of its text in the file, if that is known. session: the id of the session, of which this
+    may be a part. project: the folder that it worked in. origin: the place in another session that
+    its first messages follow, or with is_started, that has started it. first: what its first
+    message is known by in any file of the format. forklore: as for `Conversation`.
+    as_digest: what the root tells as its digest, if that is known.
     """
 
     tree_id: str
@@ -135,6 +165,13 @@ class ForeignTree:
     is_archived: bool = False
     metadata: dict[str, Any] = field(default_factory=dict)
     digest: str = ""
+    session: str = ""
+    project: str = ""
+    origin: Link | None = None
+    is_started: bool = False
+    first: str = ""
+    forklore: str = ""
+    as_digest: str = ""
 
 
 def printable(text: str, length_max: int) -> str:

@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 from forklore.importing.checks import Stored, storable
 from forklore.importing.foreign_trees import ForeignMessage, ImportReport, Reason
 
+BEHIND_MAX = 8
+"""So many of the nodes that are left out before a message are told with it: the nearest ones."""
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -15,7 +18,7 @@ class Node:
     parent: the id of its parent; None for a root. content: the element to store; None: the node is
     left out, and what hangs on it hangs on the nearest kept node above it. is_child: it begins a
     conversation that its parent has started. message_id: that of the message, if not the node's.
-    is_summary: as for `Message`.
+    is_summary, earlier_keys, entry_id: as for `Message`. kept: the ids of nodes.
     """
 
     node_id: str
@@ -24,6 +27,9 @@ class Node:
     is_child: bool = False
     message_id: str = ""
     is_summary: bool = False
+    kept: tuple[str, ...] = ()
+    earlier_keys: tuple[str, ...] = ()
+    entry_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,52 +50,59 @@ def grow(nodes: Sequence[Node], report: ImportReport) -> Grown:
     below = _below(nodes, report)
     index_of: dict[str, int | None] = {}
     messages: list[_Placed] = []
-    waiting: list[tuple[Node, int | None]] = [(node, None) for node in reversed(below[None])]
+    waiting: list[tuple[Node, int | None, tuple[str, ...]]] = [
+        (node, None, ()) for node in reversed(below[None])
+    ]
     while waiting:
-        node, parent = waiting.pop()
-        index = parent
-        if node.content is not None:
-            message_id = node.message_id or node.node_id
-            stored, changes = storable(node.content)
-            for change in changes:
-                report.add(change, message_id)
-            for number, one in enumerate(stored):
-                is_child = node.is_child and parent is not None and number == 0
-                is_summary = node.is_summary and number == 0
-                messages.append(_Placed(message_id, one, index, is_child, is_summary))
-                index = len(messages) - 1
+        node, parent, behind = waiting.pop()
+        index, message_id = parent, node.message_id or node.node_id
+        stored, changes = ([], []) if node.content is None else storable(node.content)
+        for change in changes:
+            report.add(change, message_id)
+        for number, one in enumerate(stored):
+            messages.append(_Placed(node, number, one, index, behind))
+            index, behind = len(messages) - 1, ()
+        if not stored:
+            behind = (*behind, message_id, *node.earlier_keys)[-BEHIND_MAX:]
         index_of[node.node_id] = index
-        waiting.extend((reply, index) for reply in reversed(below.get(node.node_id, ())))
-    return Grown(_with_replies(messages), index_of)
+        waiting.extend((reply, index, behind) for reply in reversed(below.get(node.node_id, ())))
+    return Grown(_with_replies(messages, index_of), index_of)
 
 
 class _Placed(NamedTuple):
-    """A message without its replies."""
+    """A message without its replies: a node, or with a number the next piece of its text."""
 
-    message_id: str
+    node: Node
+    number: int
     stored: Stored
     parent: int | None
-    is_child: bool
-    is_summary: bool
+    behind: tuple[str, ...]
 
 
-def _with_replies(messages: Sequence[_Placed]) -> tuple[ForeignMessage, ...]:
+def _with_replies(
+    messages: Sequence[_Placed], index_of: Mapping[str, int | None]
+) -> tuple[ForeignMessage, ...]:
     """Return the messages, which stand in preorder, with replies."""
     replies: list[list[int]] = [[] for _ in messages]
+    children = [one.node.is_child and one.number == 0 and one.parent is not None for one in messages]
     for index, one in enumerate(messages):
-        if one.parent is not None and not one.is_child:
+        if one.parent is not None and not children[index]:
             replies[one.parent].append(index)
     return tuple(
         ForeignMessage(
-            one.message_id,
+            one.node.message_id or one.node.node_id,
             one.stored.element,
             one.parent,
             tuple(below),
-            one.is_child,
-            one.is_summary,
+            is_child,
+            one.node.is_summary and one.number == 0,
+            tuple(at for name in one.node.kept if (at := index_of.get(name, name)) is not None),
+            one.node.earlier_keys if one.number == 0 else (),
+            one.node.entry_id if one.number == 0 else "",
+            one.behind,
             one.stored.written,
         )
-        for one, below in zip(messages, replies, strict=True)
+        for one, below, is_child in zip(messages, replies, children, strict=True)
     )
 
 

@@ -25,13 +25,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.importing.plan import (
-    Plan,
-    PlannedAt,
-    PlannedBatch,
-    PlannedEntry,
-    PlannedFork,
-)
+from forklore.importing.plan import Plan, PlannedAt, PlannedBatch, PlannedEntry, PlannedFork
+from forklore.importing.there import Own
 
 ATTEMPTS_MAX = 20  # of one batch, each after a refusal
 OWN_PAGE = 1_000
@@ -94,17 +89,6 @@ class _Line:
     last: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Own:
-    """An entry that is there, and when it was appended. epoch: of the context; 0 in the history."""
-
-    id: str
-    key: str | None
-    content: Any
-    epoch: int
-    at: str
-
-
 @dataclass(slots=True)
 class Loading:
     """A plan that is carried out.
@@ -125,10 +109,20 @@ class Loading:
     _left_out: set[PlannedAt] = field(default_factory=set)
     _lines: dict[int, _Line] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for number, own in self.plan.own.items():
+            self._recover(number, own)
+
     @property
     def found(self) -> int:
         """How many entries were there already, from an earlier run."""
         return len(self._found)
+
+    @property
+    def others(self) -> int:
+        """How many of these are no entries of the source."""
+        conversations = self.plan.conversations
+        return sum(conversations[at.conversation].entries[at.index].is_other for at in self._found)
 
     @property
     def appended(self) -> int:
@@ -253,7 +247,8 @@ class Loading:
 
     def _origin(self, number: int, line: _Line, fork: PlannedFork | None) -> dict[str, Any]:
         """Return the fields that say what a new conversation is a fork of."""
-        promote = {"promote": True} if number == self.plan.current else {}
+        is_current = number == self.plan.current and self.plan.is_promoted
+        promote = {"promote": True} if is_current else {}
         if line.forked_after is not None:
             source, entry = line.forked_after
             return {
@@ -346,9 +341,9 @@ class Loading:
                 self._alone.add(place)
         self._lines[number] = replace(line, is_made=True, last=last)
 
-    def _own(self, number: int) -> Generator[ImportCall, ImportAnswer | ImportRefusal, list[_Own]]:
+    def _own(self, number: int) -> Generator[ImportCall, ImportAnswer | ImportRefusal, list[Own]]:
         """Return the own entries of the conversation to which the line goes."""
-        own: list[_Own] = []
+        own: list[Own] = []
         cursor: dict[str, Any] = {}
         while True:
             given = {"conversationId": self.conversation_id(number), "own": True, "limit": OWN_PAGE}
@@ -356,7 +351,7 @@ class Loading:
             if isinstance(answer, ImportRefusal):
                 raise ImportRefusedError(f"{self.conversation_id(number)}: {answer.message or answer.status}")
             own += [
-                _Own(
+                Own(
                     str(row["id"]),
                     row.get("key"),
                     row.get("content"),
@@ -370,19 +365,19 @@ class Loading:
                 return own
             cursor = {"afterCursor": after}
 
-    def _recover(self, number: int, own: Sequence[_Own]) -> None:
+    def _recover(self, number: int, own: Sequence[Own]) -> None:
         """Decide how the line goes on in a conversation that is there, and holds `own`."""
         line, planned = self._line(number), self.plan.conversations[number].entries
         remembered = {one.key: at for at, one in enumerate(planned) if _epoch_of(one)}
         said = [at for at in range(line.base, len(planned)) if not _epoch_of(planned[at])]
         same, over = 0, 0
-        last: _Own | None = None
+        last: Own | None = None
         other: int | None = None
         for at, one in enumerate(own[line.skip :], start=line.skip):
             if one.epoch:
                 over = max(over, one.epoch + (one.key not in remembered))
                 index = remembered.get(one.key or "")
-            elif same < len(said) and one.key == planned[said[same]].key:
+            elif same < len(said) and _is_same(one, planned[said[same]]):
                 index, same = said[same], same + 1
             else:
                 other = at
@@ -406,7 +401,7 @@ class Loading:
         missing = {PlannedAt(number, at) for at in remembered.values() if at < end} - self.placed.keys()
         self._late |= missing
 
-    def _note_where(self, place: PlannedAt, own: Sequence[_Own], at: int, *, end: int) -> None:
+    def _note_where(self, place: PlannedAt, own: Sequence[Own], at: int, *, end: int) -> None:
         """Note of an entry of the context whether it stands behind its message, in one append.
 
         end: the index of the last message that comes before it there.
@@ -419,7 +414,7 @@ class Loading:
         if (own[at - 1].key, own[at - 1].at) != (message.key, own[at].at):
             self._alone.add(place)
 
-    def _find(self, place: PlannedAt, line: _Line, one: _Own, planned: PlannedEntry) -> None:
+    def _find(self, place: PlannedAt, line: _Line, one: Own, planned: PlannedEntry) -> None:
         """Note that an earlier run has brought an entry."""
         if place not in self.placed:
             self._found.add(place)
@@ -427,7 +422,7 @@ class Loading:
             self.changed.add(planned.key)
         self.placed[place] = (line.conversation_id, one.id)
 
-    def _recover_other(self, conversation_id: str, own: Sequence[_Own], skip: int) -> None:
+    def _recover_other(self, conversation_id: str, own: Sequence[Own], skip: int) -> None:
         """Find the planned conversation that an earlier run has put there, if it is one.
 
         That is so when the source shows its replies in another order than before.
@@ -452,7 +447,11 @@ def _epoch_of(entry: PlannedEntry) -> int:
     return (entry.body.get("epoch") or 1) if entry.body.get("channel") == "context" else 0
 
 
-def _says_other(own: _Own, planned: PlannedEntry) -> bool:
+def _is_same(own: Own, planned: PlannedEntry) -> bool:
+    return own.id == planned.entry_id or own.key == planned.key
+
+
+def _says_other(own: Own, planned: PlannedEntry) -> bool:
     """Tell whether a message has changed. Of an erased author nothing is there."""
     content = planned.body["content"]
     now = jsontext.read(content.text) if isinstance(content, jsontext.Written) else content

@@ -24,9 +24,10 @@ from forklore.client import jsontext
 from forklore.client.generated.limits import ATTACHMENTS_PER_ENTRY_MAX
 from forklore.importing.checks import kept, time_of, title_of, without_halves
 from forklore.importing.file_records import FileRecord, UnfinishedError
-from forklore.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport, Reason
+from forklore.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport, Link, Reason
 from forklore.importing.growing import Node, grow
 from forklore.importing.held_files import Held
+from forklore.importing.identity import digest_of_words, made_keys, own_ids_in
 from forklore.importing.sources import Source
 
 GAP = "\n\n"
@@ -79,7 +80,8 @@ class Message:
     `Link.before`.
 
     is_summary: from here on a model remembers this and what follows, in place of what was before.
-    kept: the ids of messages before a summary that the model remembers all the same, behind it.
+    kept: the ids of messages before a summary, or their keys in another file, that the model
+    remembers all the same, behind it.
     """
 
     id: str
@@ -103,21 +105,6 @@ class Message:
     number: int | None = None
     is_summary: bool = False
     kept: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
-    """A place in another session, perhaps of another file.
-
-    session: its id, or that of a part of it (`Conversation.part`). The place there is the message
-    with this id or key, or the message that makes this call of a tool (the `id` of its `tool_use`),
-    or the last message whose `number` is below `before`; without any of these the session's end.
-    """
-
-    session: str
-    message: str = ""
-    call: str = ""
-    before: int | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -187,16 +174,22 @@ def rest(raw: Mapping[str, Any], *mapped: str) -> dict[str, Any]:
 
 
 def trees_of(
-    found: Iterable[Conversation], kind: str, report: ImportReport, held: Held, passed: Container[str] = ()
+    found: Iterable[Conversation],
+    kind: str,
+    report: ImportReport,
+    held: Held,
+    passed: Container[str] = (),
+    *,
+    joins: bool = False,
 ) -> Iterator[ForeignTree]:
     """Yield a tree for each conversation that has messages. The others are reported.
 
     kind: the name of the format. held: the files that are there. passed: the ids of the trees of
-    the file that are not read, as far as it is read.
+    the file that are not read, as far as it is read. joins: as for `Importer`.
     """
     times: Counter[str] = Counter()
     for conversation in found:
-        tree = _tree_of(conversation, kind, report, held)
+        tree = _tree_of(conversation, kind, report, held, joins=joins)
         if tree is None:
             report.add(Reason.NOT_A_CONVERSATION, conversation.id or conversation.place)
         elif conversation.id is None or conversation.may_repeat:
@@ -225,7 +218,9 @@ def _made_id(messages: Sequence[ForeignMessage], created_at: str | None) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _tree_of(found: Conversation, kind: str, report: ImportReport, held: Held) -> ForeignTree | None:
+def _tree_of(
+    found: Conversation, kind: str, report: ImportReport, held: Held, *, joins: bool
+) -> ForeignTree | None:
     tools = {
         part["id"]: part.get("name")
         for message in found.messages
@@ -237,10 +232,24 @@ def _tree_of(found: Conversation, kind: str, report: ImportReport, held: Held) -
         if message.id in seen:
             report.add(Reason.NOT_A_MESSAGE, f"{message.id}, which is there twice")
         seen.add(message.id)
-    elements = (_element_of(message, tools, report, held) for message in found.messages)
+    replied = {message.parent for message in found.messages}
+    elsewhere = found.goes_on_from.message if found.goes_on_from else ""
+    keys = _keys_of(found)
+    key_of = {message.id: key for message, key in zip(found.messages, keys, strict=True)}
+    elements = (_element_of(message, tools, replied, key_of, report, held) for message in found.messages)
     nodes = [
-        Node(message.id, message.parent, element, message.is_child, message.key or "", message.is_summary)
-        for message, element in zip(found.messages, elements, strict=True)
+        Node(
+            message.id,
+            None if elsewhere and message.parent == elsewhere else message.parent,
+            element,
+            message.is_child,
+            key,
+            message.is_summary,
+            tuple(message.kept),
+            tuple(message.earlier_keys),
+            message.entry_id or next(iter(own_ids_in(key)), ""),
+        )
+        for message, key, element in zip(found.messages, keys, elements, strict=True)
     ]
     grown = grow(nodes, report)
     if not grown.messages:
@@ -254,8 +263,8 @@ def _tree_of(found: Conversation, kind: str, report: ImportReport, held: Held) -
         "createdTime": None if begun else found.created_at,
         "updatedTime": None if updated else found.updated_at,
     }
-    return ForeignTree(
-        without_halves(found.id) if found.id else _made_id(grown.messages, created_at),
+    tree = ForeignTree(
+        without_halves(found.part or found.id) if found.id else _made_id(grown.messages, created_at),
         grown.messages,
         kind,
         title=title_of(found.title),
@@ -264,7 +273,44 @@ def _tree_of(found: Conversation, kind: str, report: ImportReport, held: Held) -
         is_archived=found.is_archived,
         metadata=kept({**found.about, **times}),
         digest=found.digest,
+        forklore=found.forklore,
     )
+    if not joins:
+        return tree
+    return replace(
+        tree,
+        session=without_halves(found.id) if found.id else tree.tree_id,
+        project=found.project if isinstance(found.project, str) else "",
+        origin=found.child_of or found.goes_on_from,
+        is_started=found.child_of is not None,
+        first=_first_of(found, grown.messages[0]),
+    )
+
+
+def _keys_of(found: Conversation) -> list[str]:
+    """Return what each message is known by."""
+    if all(message.key is not None for message in found.messages):
+        return [message.key or message.id for message in found.messages]
+    index_of = {message.id: at for at, message in enumerate(found.messages)}
+    link = found.goes_on_from
+    begins = [link.session, link.message, link.call, link.before] if link else ""
+    return made_keys(
+        [None if one.parent is None else index_of.get(one.parent) for one in found.messages],
+        [None if one.key is None else one.key or one.id for one in found.messages],
+        [in_order(one.said) if one.key is None else None for one in found.messages],
+        begins,
+    )
+
+
+def _first_of(found: Conversation, first: ForeignMessage) -> str:
+    """Return what the first message is known by in any file; nothing where others may begin so.
+
+    That is its own id; or its words, if it is known when they were said.
+    """
+    told = next((one for one in found.messages if (one.key or one.id) == first.message_id), None)
+    if told is not None and told.key is not None:
+        return first.message_id
+    return digest_of_words(first.message_id, first.said_at) if first.said_at else ""
 
 
 def newest_leaf(messages: Sequence[ForeignMessage]) -> int:
@@ -280,16 +326,25 @@ def newest_leaf(messages: Sequence[ForeignMessage]) -> int:
 
 
 def _element_of(
-    message: Message, tools: Mapping[str, Any], report: ImportReport, held: Held
+    message: Message,
+    tools: Mapping[str, Any],
+    replied: Container[str | None],
+    key_of: Mapping[str, str],
+    report: ImportReport,
+    held: Held,
 ) -> dict[str, Any] | None:
     """Return the element to store for a message; None if it is left out.
 
-    tools: the name of the tool of each call.
+    tools: the name of the tool of each call. replied: the ids of the messages that others follow.
+    key_of: what the messages are known by.
     """
     if message.is_gap:
         return None
     if message.left_out is not None:
         report.add(message.left_out, message.id)
+        return None
+    if message.is_open and message.id not in replied:
+        report.add(Reason.OPEN, message.id)
         return None
     text, events = in_order(message.said)
     for event in events:
@@ -321,7 +376,9 @@ def _element_of(
         author = kept({**author, "role": message.role})
     said_at = time_of(message.at)
     times = {"createdAt": said_at, "time": None if said_at else message.at}
-    told = {"model": message.model, "usage": message.usage}
+    told = {"model": message.model, "usage": message.usage, "number": message.number}
+    if message.is_summary:
+        told |= {"isSummary": True, "kept": [key_of[one] for one in message.kept if one in key_of]}
     source = kept({**times, "author": author, **told, **message.source})
     element = kept(
         {

@@ -1,53 +1,24 @@
-"""Which conversations and forks a tree becomes, in batches of entries. Nothing is sent here.
+"""Which calls make conversations: they are cut into batches of entries. Nothing is sent here.
 
-The first reply continues the conversation; every further reply is a fork of it, after the message
-that is replied to. So a conversation is one line of messages, and what it shows is one path from
-the beginning to a leaf. A second root is a blank fork of the conversation of the first one. The
-branch that the source showed last becomes the current one.
-
-Ids and keys follow from the source alone, so an import that runs again finds what an earlier run
-has made, also after the service has forgotten the Idempotency-Keys:
-
-* The id of a conversation is made of the owner, the format, the tree's id and the key of the line's
-  first message. It does not depend on how long the line is, nor on the order of its siblings: a
-  newer export of the same source adds to the conversations of the older one.
-* The key of an entry is the id of its message.
-
-Where an agent imports, a summary that a model goes on with begins an epoch of the agent's context:
-from there on each message stands in the context, too, behind its entry in the history.
+`plan_trees` says which conversations and forks a tree of another system becomes, `plan_forks` those
+of forklore's own lines.
 """
 
-import hashlib
 import heapq
 import uuid
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.generated.limits import ENTRY_BYTES_MAX, METADATA_BYTES_MAX, escaped_size, packs
-from forklore.importing.checks import keys_for, storable_metadata, title_of
-from forklore.importing.foreign_trees import (
-    ForeignMessage,
-    ForeignTree,
-    ImportReport,
-    MalformedFileError,
-    Reason,
-)
-from forklore.importing.members import usage_of
+from forklore.client.generated.limits import ENTRY_BYTES_MAX, escaped_size, packs
+from forklore.importing.foreign_trees import MalformedFileError
+from forklore.importing.there import Own
 
 BATCH_ENTRIES_MAX = 44  # of one append, each with a key
-TITLE_CHARACTERS = 40
-"""So much of the first text is a title, where the source has none."""
-SOURCE_TAG = "source"
-"""The tag that every imported conversation has, with the format as its value."""
-READ_AS = 3
-"""Grows when readers make other trees than before. Then no earlier import is taken for the same."""
-ABOUT_LINE_BYTES = 200
-"""Of the metadata, for what is told of one line of a tree."""
 _NAMESPACE = uuid.UUID("5f1b7a5e-3c5e-5d0e-9d5a-7f2a6f6b6c11")
 
 
@@ -82,6 +53,7 @@ class PlannedEntry:
     size: of its content, as escaped.
 
     merged_from: the number of the conversation that it sums up. merged_up_to: an entry of that.
+    entry_id: which entry it is, if it is there. is_other: it is there, and not of the source.
     """
 
     key: str
@@ -89,6 +61,8 @@ class PlannedEntry:
     size: int
     merged_from: int | None = None
     merged_up_to: PlannedAt | None = None
+    entry_id: str = ""
+    is_other: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +107,12 @@ class Plan:
     kind: str = ""
     is_archived: bool = False
     digest: str = ""
+    session: str = ""
+    is_promoted: bool = True
+    own: Mapping[int, Sequence[Own]] = field(default_factory=dict)
+    ends: PlannedAt = PlannedAt(0, 0)
+    names: frozenset[str] = frozenset()
+    numbers: Sequence[tuple[int, PlannedAt]] = ()
 
     @property
     def title(self) -> str:
@@ -142,16 +122,26 @@ class Plan:
 
     @property
     def entries(self) -> int:
-        """How many entries the plan has."""
-        return sum(len(conversation.entries) for conversation in self.conversations)
+        """How many entries the source has."""
+        return sum(not one.is_other for conversation in self.conversations for one in conversation.entries)
 
     def settings_of(self, number: int, *, is_whole: bool) -> Mapping[str, Any]:
-        """Return the settings of a conversation. is_whole: the root tells the digest, too."""
+        """Return the settings of a conversation.
+
+        is_whole: the root tells the digest, too; of a session the conversation where it ends.
+        """
         settings = self.conversations[number].settings
-        if number or not (is_whole and self.digest):
+        if number != (self.ends.conversation if self.session else 0) or not (is_whole and self.digest):
             return settings
-        source = {**settings["metadata"]["source"], "digest": self.digest}
+        told = {"sessions": {self.session: self.told}} if self.session else {"digest": self.digest}
+        source = {**settings["metadata"]["source"], **told}
         return {**settings, "metadata": {**settings["metadata"], "source": source}}
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What is told of a session where it ends: its last entry, and how many it has."""
+        last = self.conversations[self.ends.conversation].entries[self.ends.index].key
+        return {"digest": self.digest, "last": last, "entries": self.entries}
 
     def line_id(self, key: str) -> str:
         """Return the id of a conversation whose first own message has this key."""
@@ -167,102 +157,6 @@ def namespace_of(*, owner: str, kind: str, tree_id: str, again: str = "") -> uui
     return uuid.uuid5(
         _NAMESPACE, jsontext.write([owner, kind, tree_id.encode(errors="replace").decode(), again])
     )
-
-
-def plan_tree(
-    tree: ForeignTree, *, owner: str, report: ImportReport, again: str = "", client: str | None = None
-) -> Plan:
-    """Return the plan of a tree of messages: as many conversations as it has leaves.
-
-    owner, again: as for `namespace_of`. client: the agent that imports, if it is one, and whose
-    context is written. What the service would not take of the tree's metadata is left out and
-    reported.
-    """
-    namespace = namespace_of(owner=owner, kind=tree.source, tree_id=tree.tree_id, again=again)
-    keys = keys_for(message.message_id for message in tree.messages)
-    about = _about(tree, report)
-    entries = [_entry(key, message) for key, message in zip(keys, tree.messages, strict=True)]
-    remembered = _remembered(tree, keys, entries) if client else {}
-    lines, forks, place_of = lines_of(tree, remembered)
-    source = tree.digest or _digest(tree, entries, about)
-    digest = digest_of(
-        source, owner=owner, kind=tree.source, again=again, client=client if remembered else None
-    )
-    begins, conversations = _beginning(tree), []
-    for line, fork in zip(lines, forks, strict=True):
-        said_at = tree.messages[line[-1]].said_at
-        own = [one for index in line for one in (entries[index], *remembered.get(index, ()))]
-        metadata = {
-            "source": {
-                **about,
-                **({} if fork else {"conversations": len(lines)}),
-                "entries": len(own),
-                **({"saidAt": said_at} if said_at else {}),
-            }
-        }
-        conversations.append(
-            PlannedConversation(
-                str(uuid.uuid5(namespace, f"line {keys[line[0]]}")),
-                fork,
-                tuple(own),
-                {"tags": {SOURCE_TAG: tree.source}, **_title(tree, fork, begins), "metadata": metadata},
-            )
-        )
-    current = 0 if tree.current is None else place_of[tree.current].conversation
-    plan = planned(tree.tree_id, namespace, conversations, current=current, begins_empty=tree.is_archived)
-    return replace(plan, kind=tree.source, is_archived=tree.is_archived, digest=digest)
-
-
-def _remembered(
-    tree: ForeignTree, keys: Sequence[str], entries: Sequence[PlannedEntry]
-) -> dict[int, tuple[PlannedEntry]]:
-    """Return by the index of each message from a summary on what of it stands in the context.
-
-    Its epoch is the number of summaries on the way to it. A child of a message begins anew.
-    """
-    if not any(message.is_summary for message in tree.messages):
-        return {}
-    others = keys_for([*keys, *(f"context {key}" for key in keys)])[len(keys) :]
-    epochs: list[int] = []
-    found: dict[int, tuple[PlannedEntry]] = {}
-    for index, message in enumerate(tree.messages):
-        above = 0 if message.parent is None or message.is_child else epochs[message.parent]
-        epochs.append(above + message.is_summary)
-        if epochs[index]:
-            body = {**entries[index].body, "channel": "context", "epoch": epochs[index]}
-            found[index] = (replace(entries[index], key=others[index], body=body),)
-    return found
-
-
-def lines_of(
-    tree: ForeignTree, remembered: Container[int] = ()
-) -> tuple[list[list[int]], list[PlannedFork | None], list[PlannedAt]]:
-    """Return the messages of each conversation, where each forks, and the place of each message.
-
-    remembered: the messages behind which stands an entry of the context.
-    """
-    lines: list[list[int]] = []
-    sizes: list[int] = []
-    forks: list[PlannedFork | None] = []
-    place_of: list[PlannedAt] = []
-    for index, message in enumerate(tree.messages):
-        above = None if message.parent is None else place_of[message.parent]
-        if message.parent is not None and above and tree.messages[message.parent].replies[:1] == (index,):
-            conversation = above.conversation
-        else:
-            conversation = len(lines)
-            lines.append([])
-            sizes.append(0)
-            forks.append(PlannedFork(0, None, "blank") if conversation else None)
-            if message.parent is not None and above:
-                is_inherited = message.parent in remembered and not message.is_child
-                up_to = PlannedAt(above.conversation, above.index + 1) if is_inherited else None
-                position = "child" if message.is_child else "after"
-                forks[-1] = PlannedFork(above.conversation, above, position, up_to)
-        place_of.append(PlannedAt(conversation, sizes[conversation]))
-        lines[conversation].append(index)
-        sizes[conversation] += 2 if index in remembered else 1
-    return lines, forks, place_of
 
 
 def planned(
@@ -339,62 +233,6 @@ def entry_of(
     return PlannedEntry(key, body, size, merged_from, merged_up_to)
 
 
-def _entry(key: str, message: ForeignMessage) -> PlannedEntry:
-    text = message.written or jsontext.write([message.content])
-    body = {"contentType": "history", "content": jsontext.Written(text), **usage_of(message.content)}
-    return PlannedEntry(key, body, escaped_size(text))
-
-
-def _title(tree: ForeignTree, fork: PlannedFork | None, begins: str) -> dict[str, str]:
-    """Return the title of a conversation of a tree: its source's, or else how the tree begins.
-
-    Where it does not begin with the system's words, the service gives the root the same. A child
-    has the one that the service gives it.
-    """
-    if fork is not None and fork.position == "child":
-        return {}
-    if tree.title:
-        return {"title": tree.title}
-    is_left = fork is None and tree.messages[0].role != "SYSTEM"
-    return {} if is_left or not begins else {"title": begins}
-
-
-def _beginning(tree: ForeignTree) -> str:
-    """Return the beginning of the first text: of one that is not the system's, if there is any."""
-    texts = [(one.role == "SYSTEM", at) for at, one in enumerate(tree.messages) if one.text]
-    return title_of(tree.messages[min(texts)[1]].text[:TITLE_CHARACTERS]) or "" if texts else ""
-
-
-def _about(tree: ForeignTree, report: ImportReport) -> dict[str, Any]:
-    """Return what the metadata of each conversation tells of the source of a tree."""
-    named = {"format": tree.source, "id": tree.tree_id}
-    about, lost = storable_metadata(tree.metadata, METADATA_BYTES_MAX - ABOUT_LINE_BYTES, named)
-    for name in lost:
-        report.add(Reason.MEMBER, f"{name} of {tree.tree_id}")
-    return about
-
-
-def digest_of(source: str, *, owner: str, kind: str, again: str = "", client: str | None = None) -> str:
-    """Return what the root of an imported tree tells of its source, to know it again.
-
-    source: the digest of its text, or of all its messages. owner, again: as for `namespace_of`.
-    client: the agent whose context was written, too. Another user has another one: a tree that is
-    shared is not the import of who sees it.
-    """
-    told = [READ_AS, owner, kind, source, again, *([client] if client else [])]
-    return hashlib.sha256(jsontext.write(told).encode()).hexdigest()[:32]
-
-
-def _digest(tree: ForeignTree, entries: Sequence[PlannedEntry], about: Mapping[str, Any]) -> str:
-    """Return a text that another tree has not: of its messages, where they hang, and all else."""
-    told = [tree.title, tree.current, tree.is_archived, about]
-    digest = hashlib.sha256(jsontext.write(told).encode())
-    for message, entry in zip(tree.messages, entries, strict=True):
-        said = hashlib.sha256(entry.body["content"].text.encode()).digest()
-        digest.update(f"\n{entry.key} {message.parent} {message.is_child} ".encode() + said)
-    return digest.hexdigest()
-
-
 def _cuts(entries: Sequence[PlannedEntry], ends: AbstractSet[int]) -> list[tuple[int, int]]:
     """Return the first and the end of each batch. The entries in `ends` end one.
 
@@ -420,14 +258,16 @@ def _cuts(entries: Sequence[PlannedEntry], ends: AbstractSet[int]) -> list[tuple
 def _turns(entries: Sequence[PlannedEntry], numbers: range) -> Iterator[list[int]]:
     """Yield the entries one by one, but a message with what stands of it in the context."""
     turn: list[int] = []
+    size = 0
     for at in numbers:
-        is_behind = len(turn) == 1 and "channel" in entries[at].body and "channel" not in entries[at - 1].body
-        if is_behind and entries[at - 1].size + entries[at].size <= ENTRY_BYTES_MAX:
+        is_behind = bool(turn) and "channel" in entries[at].body and "channel" not in entries[turn[0]].body
+        size += entries[at].size
+        if is_behind and size <= ENTRY_BYTES_MAX and len(turn) < BATCH_ENTRIES_MAX:
             turn.append(at)
             continue
         if turn:
             yield turn
-        turn = [at]
+        turn, size = [at], entries[at].size
     yield turn
 
 

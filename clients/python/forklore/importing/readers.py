@@ -79,7 +79,7 @@ class Importer:
         source = records if isinstance(records, Source) else Source(records)
         source.records = finished(source.records, report)
         found = self.read(source, report)
-        return trees_of(found, self.name, report, held or Held(), passed)
+        return trees_of(found, self.name, report, held or Held(), passed, joins=self.joins)
 
 
 def _has(name: str, kind: type) -> Callable[[Mapping[str, Any]], bool]:
@@ -90,8 +90,8 @@ BUILT_IN = (
     Importer("chatgpt", "a ChatGPT export", _has("mapping", dict), chatgpt.conversations_of),
     Importer("claude", "a Claude export", _has("chat_messages", list), claude.conversations_of),
     Importer("trees", "message trees", message_trees.is_tree, message_trees.conversations_of),
-    Importer("claude-code", "Claude Code", claude_code.is_row, claude_code.conversations_of),
-    Importer("codex", "Codex", codex.is_line, codex.conversations_of),
+    Importer("claude-code", "Claude Code", claude_code.is_row, claude_code.conversations_of, joins=True),
+    Importer("codex", "Codex", codex.is_line, codex.conversations_of, joins=True),
     Importer("open-webui", "Open WebUI", open_webui.is_chat, open_webui.conversations_of),
     Importer("librechat", "LibreChat", librechat.is_conversation, librechat.conversations_of),
     Importer("sillytavern", "SillyTavern", sillytavern.is_line, sillytavern.conversations_of),

@@ -67,6 +67,8 @@ def make_server(
         for run, annotations in (
             (tools.search_conversations, READS),
             (tools.list_conversations, READS),
+            (tools.list_sessions, READS),
+            (tools.resume_command, READS),
             (tools.read_conversation, READS),
             (tools.compare_conversations, READS),
             (tools.fork_conversation, ADDS),

@@ -166,6 +166,12 @@ class Made(_Shown):
     name_moved_from: str | None = Known
 
 
+class Command(_Shown):
+    """A command that a user runs in a shell."""
+
+    command: str
+
+
 class Done(_Shown):
     """What was done to a conversation."""
 

@@ -146,6 +146,43 @@ class Tools:
             conversations=[shown.listed(one) for one in mine.data], more=mine.after_cursor
         )
 
+    def list_sessions(
+        self,
+        call: Call,
+        program: Annotated[
+            str | None,
+            Field(pattern="^[a-z-]{2,30}$", description="Only of this program, such as codex."),
+        ] = None,
+        project: Annotated[
+            str | None,
+            Field(min_length=1, max_length=200, description="Only of a project's folder of this name."),
+        ] = None,
+        limit: Limit = ROWS,
+        page: Page = None,
+    ) -> shown.Conversations:
+        """List sessions of agent programs, such as Claude Code and Codex, that were collected."""
+        tag = f"program:{program}" if program else "program"
+        found = self._client_of(call).api.list_conversations(tag=tag, limit=limit, after_cursor=page)
+        rows = (one for one in found.data if project in (None, one.tags.get("project")))
+        return shown.Conversations(conversations=[shown.listed(one) for one in rows], more=found.after_cursor)
+
+    def resume_command(
+        self,
+        call: Call,
+        conversation_id: Reference,
+        program: Annotated[
+            str | None,
+            Field(pattern="^[a-z-]{2,30}$", description="The program to go on in; else its own."),
+        ] = None,
+    ) -> shown.Command:
+        """Tell the command by which the user goes on with a conversation in an agent's program.
+
+        Show it to the user. It runs on the machine where forklore's command line is set up.
+        """
+        opened = _open(self._client_of(call), conversation_id)
+        opened.details()
+        return shown.Command(command=f"forklore resume {opened.id}" + (f" --in {program}" if program else ""))
+
     def read_conversation(
         self,
         call: Call,

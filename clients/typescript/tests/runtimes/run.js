@@ -18,7 +18,7 @@ async function lost({ url, clientKey, run }) {
 	for (const size of [3, 1_200_000]) {
 		const bytes = crypto.getRandomValues(new Uint8Array(Math.min(size, 60_000)));
 		const file = new Blob(Array(Math.ceil(size / bytes.length)).fill(bytes), { type: "audio/ogg" });
-		const made = await fl.attach(file, { name: "talk.ogg" });
+		const made = await fl.upload(file, { name: "talk.ogg" });
 		await fl.conversation().say("user", "Listen:", { files: [made] });
 		const read = await fl.read(made);
 		const same = (await read.text()) === (await file.text()) && read.type === file.type;

@@ -130,7 +130,8 @@ def of_search(resource: str, cursor: search.SearchCursor | None) -> str | None:
     if (ranking := cursor.ranking) is not None:
         entries, with_word, characters, having = ranking.weights
         told += [ranking.before, _told_place(ranking.end), [entries, with_word, characters, *having]]
-        told += [round(ranking.score * SCORES), _told_place(ranking.last)]
+        scores = (ranking.best, ranking.score)
+        told += [*(round(score * SCORES) for score in scores), _told_place(ranking.last)]
     return _encode(resource, json.dumps(told, separators=(",", ":")))
 
 
@@ -142,15 +143,17 @@ def to_search(resource: str, cursor: str | None, query: Query) -> search.SearchC
         place, *ranked = check_value(_decode(resource, cursor) or "").value
         if not ranked:
             return search.SearchCursor(_place_in(place))
-        before, end, (entries, with_word, characters, *having), score, last = ranked
-        counts = (entries, with_word, characters, *having, score)
+        before, end, (entries, with_word, characters, *having), best, score, last = ranked
+        counts = (entries, with_word, characters, *having, best, abs(score))
         is_counted = all(type(one) is int and 0 <= one < COUNT_MAX for one in counts)
         last_place, weights = _place_in(last), Weights(entries, with_word, characters, tuple(having))
         if last_place is None or not is_counted or not _is_position(before) or not weights.fit(query):
             return InvalidCursor()
     except (TypeError, ValueError, ValidationError):  # another number of them, or no JSON
         return InvalidCursor()
-    ranking = search.Ranking(EntryId(before), _place_in(end), weights, score / SCORES, last_place)
+    ranking = search.Ranking(
+        EntryId(before), _place_in(end), weights, best / SCORES, score / SCORES, last_place
+    )
     return search.SearchCursor(_place_in(place), ranking)
 
 

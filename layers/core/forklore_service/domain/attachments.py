@@ -6,6 +6,7 @@ import unicodedata
 from enum import StrEnum
 from typing import NamedTuple
 
+from forklore_service.domain import ids
 from forklore_service.domain.ids import is_uuid
 from forklore_service.limits import ATTACHMENT_BYTES_MAX, ATTACHMENT_NAME_BYTES_MAX
 
@@ -16,9 +17,11 @@ SHA256_PATTERN = "^[0-9a-f]{64}$"
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """What makes a name read in another order than it is written."""
 PENDING_SECONDS = 24 * 3600
-"""For how long an upload waits for the first entry that names it."""
-KEPT_SECONDS = PENDING_SECONDS - 3600
-"""For how long it is gone on with. Later the sweep may be about to end it."""
+"""For how long an attachment waits for an entry, since its owner was last told of it."""
+ADDRESS_SECONDS = 900
+"""How long an address to send bytes to is valid."""
+_CLOCK_SECONDS, _LATE_SECONDS = 60, 3600
+"""How far clocks may differ, and how long what began in time may take to arrive."""
 
 
 class FileState(StrEnum):
@@ -46,21 +49,39 @@ class File(NamedTuple):
     is_pending: whether its bytes were not seen yet. is_removed: whether an admin has removed them.
     is_going: whether nothing names it, and nothing may name it any more.
     asked: when the owner was last told, for an upload of the same bytes, that there is one.
+    due: when the sweep looks at it, for which there is a job; None: no job.
+    Of one that is going only its times are kept.
     """
 
     attachment_id: str
-    owner: str | None
-    content_type: str
-    size: int
-    sha256: str
-    name: str
     created_at: str
+    owner: str | None = None
+    content_type: str = ""
+    size: int = 0
+    sha256: str = ""
+    name: str = ""
     named: int = 0
     named_by: Reference | None = None
     is_pending: bool = False
     is_removed: bool = False
     is_going: bool = False
     asked: str | None = None
+    due: str | None = None
+
+    @property
+    def told_at(self) -> str:
+        """When its owner was last told where to send its bytes, or that they are there."""
+        return self.asked or self.created_at
+
+    def next_look(self, now_ms: int) -> str | None:
+        """Return when bytes that came late are deleted again, if it is removed or going.
+
+        None: none can come any more. An address to send them to stays valid for a while, and what
+        was begun in time may take long.
+        """
+        ends_ms = ids.milliseconds(self.told_at) + 1000 * (ADDRESS_SECONDS + _CLOCK_SECONDS)
+        looks = (ends_ms, ends_ms + 1000 * _LATE_SECONDS)
+        return next((ids.timestamp(at_ms) for at_ms in looks if at_ms > now_ms), None)
 
     @property
     def state(self) -> FileState:
@@ -71,6 +92,11 @@ class File(NamedTuple):
     @property
     def can_be_named(self) -> bool:
         return not (self.is_going or self.is_removed)
+
+
+def when_unnamed(now_ms: int) -> str:
+    """Return when an attachment is looked at of which somebody is told now."""
+    return ids.timestamp(now_ms + PENDING_SECONDS * 1000)
 
 
 class NamedFile(NamedTuple):

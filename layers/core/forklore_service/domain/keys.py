@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 from forklore_service.domain import ids
 from forklore_service.domain.attachments import Reference, digest_of_type
 from forklore_service.domain.ids import EntryId
-from forklore_service.domain.model import Channel, Transfer
+from forklore_service.domain.model import Channel, JobKind, Transfer
 from forklore_service.domain.names import NameOwner, NameRef
 
 TREE_SHARDS = 8
@@ -359,34 +359,40 @@ _JOB = "JOB"
 class JobName(NamedTuple):
     """Work in progress on a tree, or on one conversation of a tree.
 
-    For an erasure, `group_id` is its id.
+    For an erasure or an attachment, `group_id` is its id. due: when an attachment is looked at, a
+    timestamp, by which its jobs are in order.
     """
 
     kind: str
     group_id: str
     conversation_id: str | None = None
+    due: str | None = None
 
 
-def job(kind: str, group_id: str, conversation_id: str | None = None) -> Key:
+def job(kind: str, group_id: str, conversation_id: str | None = None, due: str | None = None) -> Key:
     """Return the key of work in progress: what the sweeper looks for."""
-    return Key(_JOB, "#".join(part for part in (kind, group_id, conversation_id) if part is not None))
+    return Key(_JOB, "#".join(part for part in (kind, due, group_id, conversation_id) if part is not None))
 
 
 def in_job(sort_key: str) -> JobName:
     """Return the work that a JOB item's sort key names.
 
     >>> in_job(job("delete", "g").sort)
-    JobName(kind='delete', group_id='g', conversation_id=None)
+    JobName(kind='delete', group_id='g', conversation_id=None, due=None)
     >>> in_job(job("prune", "g", "c").sort)
-    JobName(kind='prune', group_id='g', conversation_id='c')
+    JobName(kind='prune', group_id='g', conversation_id='c', due=None)
+    >>> in_job(job("upload", "f", due="2026-03-01T09:15:00.000Z").sort)
+    JobName(kind='upload', group_id='f', conversation_id=None, due='2026-03-01T09:15:00.000Z')
     """
     kind, _, of = sort_key.partition("#")
-    group_id, _, conversation_id = of.partition("#")
-    return JobName(kind, group_id, conversation_id or None)
+    first, _, second = of.partition("#")
+    if kind == JobKind.UPLOAD and second:
+        return JobName(kind, second, due=first)
+    return JobName(kind, first, second or None)
 
 
 def jobs_range(kind: str, *, before: str | None = None) -> SortRange:
-    """Return the range of all work in progress of one kind. before: only on ids before this one."""
+    """Return the range of all work in progress of a kind. before: only what is due before that."""
     of = _all(_JOB, f"{kind}#")
     return of if before is None else of._replace(last=f"{of.first}{before}")
 

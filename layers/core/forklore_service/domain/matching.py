@@ -187,9 +187,15 @@ class Fit(NamedTuple):
     counts: tuple[int, ...]
     characters: int
 
+    @property
+    def has_word(self) -> bool:
+        return any(self.counts)
 
-def fit(query: Query, folded: Sequence[str]) -> Fit | None:
-    """Return how an entry fits a query: None if it lacks what it must have. folded: as of `fold`.
+
+def fit(query: Query, folded: Sequence[str], *, needs_word: bool = True) -> Fit | None:
+    """Return how an entry fits a query: None if it lacks what it must have.
+
+    folded: as of `fold`. needs_word: whether it must have a word if nothing is demanded.
 
     >>> fit(query_of("night tea"), ["two nights, one night", "fortnight"])
     Fit(counts=(2, 0), characters=30)
@@ -201,7 +207,8 @@ def fit(query: Query, folded: Sequence[str]) -> Fit | None:
         return None
     finders = map(_beginning, query.words)
     counts = tuple(sum(len(finder.findall(text)) for text in folded) for finder in finders)
-    return Fit(counts, sum(map(len, folded))) if query.demanded or any(counts) else None
+    is_fit = query.demanded or any(counts) or not needs_word
+    return Fit(counts, sum(map(len, folded))) if is_fit else None
 
 
 class Weights(NamedTuple):
@@ -229,7 +236,7 @@ class Weights(NamedTuple):
 
 def weigh(query: Query, entries: int, fitting: Sequence[Fit]) -> Weights:
     """Return the weights of a query's words. entries: how many there are. fitting: as of `fit`."""
-    with_word = [one for one in fitting if any(one.counts)]
+    with_word = [one for one in fitting if one.has_word]
     having = (sum(one.counts[at] > 0 for one in with_word) for at in range(len(query.words)))
     return Weights(entries, len(with_word), sum(one.characters for one in with_word), tuple(having))
 

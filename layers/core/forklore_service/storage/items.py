@@ -443,11 +443,12 @@ def job_item(
     conversation_id: str | None = None,
     *,
     created_at: str,
+    due: str | None = None,
     nonce: str | None = None,
     leased_until: str = FREE,
 ) -> Item:
     """Return a JOB. created_at: when the work began. leased_until: FREE if nobody holds it."""
-    name = JobName(kind, group_id, conversation_id)
+    name = JobName(kind, group_id, conversation_id, due)
     return _item(keys.job(*name), _JOB.attributes(Job(name, created_at, leased_until, nonce=nonce)))
 
 
@@ -594,18 +595,26 @@ def entry_layout(item: Item) -> EntryLayout:
     )
 
 
-_FILE = Codec(File, elsewhere=["attachment_id", "named_by"], always=["named"], content_type="type")
+_SAID_OF_FILE = ("content_type", "size", "sha256", "name")
+_FILE = Codec(
+    File, elsewhere=["attachment_id", "named_by"], always=["named", *_SAID_OF_FILE], content_type="type"
+)
+_GOING_FILE = Codec(File, elsewhere=["attachment_id", "named_by"], always=["named"], content_type="type")
+FORGOTTEN_OF_FILE = ("owner", "type", "size", "sha256", "name", "pending")
+"""The attributes that FILE loses when it is going."""
 
 
 def file_item(file: File) -> Item:
-    return _item(keys.file(file.attachment_id), _FILE.attributes(file))
+    codec = _GOING_FILE if file.is_going else _FILE
+    return _item(keys.file(file.attachment_id), codec.attributes(file))
 
 
 def file(item: Item) -> File:
     of = key(item)
     last = text_in(item, "namedBy")
     named_by = None if last is None else keys.in_reference(Key(of.partition, last))
-    return _FILE.value(plain(item), attachment_id=keys.in_file(of), named_by=named_by)
+    codec = _GOING_FILE if "going" in item else _FILE
+    return codec.value(plain(item), attachment_id=keys.in_file(of), named_by=named_by)
 
 
 def reference_item(reference: Reference) -> Item:

@@ -9,8 +9,9 @@ from io import BufferedIOBase
 from typing import NamedTuple, Protocol
 from urllib.parse import quote
 
-VALID_SECONDS = 900
-"""How long an address to send bytes to is valid."""
+from forklore_service.domain.attachments import ADDRESS_SECONDS
+
+VALID_SECONDS = ADDRESS_SECONDS
 LINK_SECONDS, LINK_SAME_SECONDS = 900, 300
 """How long a link is valid at most, and for how long the same link is given."""
 _SHOWN = re.compile(r"(?:image|audio|video)/[^+]+(?<!svg)")

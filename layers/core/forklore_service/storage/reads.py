@@ -206,13 +206,13 @@ class Reads:
         """Yield the keys of the items that name the trees which an erasure has changed."""
         return map(items.key, self._source.query(keys.erased_trees_range(erasure_id), only=()))
 
-    def jobs(self, kind: str, *, limit: int, before: str | None = None) -> Iterator[Job | Malformed]:
+    def jobs(self, kind: str, *, before: str | None = None) -> Iterator[Job | Malformed]:
         """Yield the jobs of a kind. One that cannot be decoded does not hide those after it.
 
-        before: only those on what has an id before this one.
+        before: only those that are due before that.
         """
         of = keys.jobs_range(kind, before=before)
-        rows = self._source.query(of, limit=limit, only=("createdAt", "leasedUntil"))
+        rows = self._source.query(of, page=1_000, only=("createdAt", "leasedUntil"))
         for row in rows:
             try:
                 yield items.job(row)

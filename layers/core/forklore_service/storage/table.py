@@ -14,6 +14,7 @@ from forklore_service.domain import ids, keys
 from forklore_service.domain.clock_offset import OFFSET_MAX_MS
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key, ListKey, SortRange
+from forklore_service.domain.meaning import Nearness
 from forklore_service.domain.model import Attached, Conversation, Entry, StoredEntry
 from forklore_service.domain.names import REVISION_BITS
 from forklore_service.domain.paging import RangeAnswer, RangeRead
@@ -78,6 +79,7 @@ class Table:
     cache: what this process knows about conversations.
     random: returns the given number of random bits.
     objects: the bytes of attachments; None: this deployment keeps none.
+    nearness: what a search by meaning asks; None: there is no such search.
     """
 
     def __init__(
@@ -89,9 +91,11 @@ class Table:
         random: Callable[[int], int] = secrets.randbits,
         threads: ThreadPoolExecutor | None = None,
         objects: Objects | None = None,
+        nearness: Nearness | None = None,
     ) -> None:
         self.connection = connection
         self.objects = objects
+        self.nearness = nearness
         self.cache = cache or ConversationCache()
         self._deadline = deadline
         self._random = random
@@ -112,6 +116,7 @@ class Table:
             random=self._random,
             threads=self._threads,
             objects=self.objects,
+            nearness=self.nearness,
         )
 
     @property

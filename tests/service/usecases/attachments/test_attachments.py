@@ -350,7 +350,7 @@ def test_what_an_upload_has_just_found_waits_for_its_entry(
     assert_intact(store)
     sweep(in_two_days(store), mailbox.queue)
     assert left(store) == {mine}
-    assert list(service.table.read.jobs(JobKind.UPLOAD, limit=10)) == []
+    assert list(service.table.read.jobs(JobKind.UPLOAD)) == []
     assert_intact(store)
 
 

@@ -151,7 +151,7 @@ class Thread:
     def take(self, newest_first: Iterable[Any]) -> None:
         """Take a page of entries. An older entry of the same checkpoint does not replace it."""
         for entry in newest_first:
-            self.files |= {one.id: one for one in entry.attachments or ()}
+            self.files |= {one.id: one for one in entry.attachments}
             for element in reversed(entry.content):
                 if isinstance(element, Mapping) and MEMBER in element:
                     self._take(element[MEMBER], element["data"], entry.conversation_id)

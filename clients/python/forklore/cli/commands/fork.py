@@ -64,7 +64,9 @@ def register(app: typer.Typer) -> None:
         if after is not None:
             fields["after"] = entry_id_of(source, after)
         current = shell.current_branch(source) if promote else None
-        for one in source.fork(count=count or 1, title=title, **fields):
+        many = count is not None and count > 1
+        made = source.fork(count=count, title=title, **fields) if many else []
+        for one in made or [source.fork(title=title, **fields)]:
             if shell.out.is_json:
                 shell.out.result(one.details())
             else:

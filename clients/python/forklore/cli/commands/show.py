@@ -14,7 +14,8 @@ from forklore.cli.saving import saved
 from forklore.cli.shell import Shell
 from forklore.client import jsontext
 from forklore.client.generated.results import AttachedFile, ConversationDetails, Entry
-from forklore.client.messages import said_at, text_in, time_in
+from forklore.client.messages import said_at, time_in
+from forklore.client.spoken import text_in
 
 
 def register(app: typer.Typer) -> None:
@@ -114,7 +115,7 @@ def _entry(out: Output, one: Entry) -> None:
             ("usage", jsontext.write(one.usage) if one.usage else None),
             ("merged from", f"{merged} up to {one.merged_up_to_entry_id or 'its end'}" if merged else None),
             ("copied from", f"{copied} {one.copied_from_entry_id}" if copied else None),
-            *(("attachment", _attached(file)) for file in one.attachments or ()),
+            *(("attachment", _attached(file)) for file in one.attachments),
             ("more", _more(one)),
         ]
     )

@@ -64,6 +64,12 @@ class AsyncAnswer:
     take_over: as of `beginAnswer`.
     """
 
+    __slots__ = (
+        *("_after", "_agent_id", "_api", "_begun", "_beside", "_chat", "_fork_id", "_is_closed", "_is_ended"),
+        *("_is_full", "_is_left", "_part", "_pieces", "_position", "_refusal", "_sending", "_sent_at"),
+        *("_take_over", "entry"),
+    )
+
     def __init__(
         self,
         api: AsyncOperations,

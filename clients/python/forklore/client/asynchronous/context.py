@@ -8,8 +8,9 @@ from forklore.client.asynchronous.pages import AsyncPages, Page
 from forklore.client.generated import results
 from forklore.client.generated.operations import AsyncOperations
 from forklore.client.memory import NOTHING, Base, Memory, base_of
-from forklore.client.messages import CONTEXT, elements, id_of
+from forklore.client.messages import elements, id_of
 from forklore.client.omitted import OMITTED
+from forklore.client.spoken import CONTEXT
 
 CONTENT_TYPE = "context"
 """What a memory is called if its author says nothing else."""
@@ -22,6 +23,8 @@ class AsyncContext:
     resolve: returns the conversation's id, and None for a name that does not exist.
     resolve_made: returns the id of a conversation that exists.
     """
+
+    __slots__ = ("_api", "_read", "_resolve", "_resolve_made", "_seen")
 
     def __init__(
         self,

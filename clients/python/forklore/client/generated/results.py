@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, ClassVar, Literal
 
 from forklore.client.result_base import Value, an_id, many, result, sha_256
+from forklore.client.spoken import Spoken
 
 
 @result
@@ -158,7 +159,7 @@ class AttachedFile(Value):
 
 
 @result
-class Entry(Value):
+class Entry(Spoken, Value):
     """What was appended. `parentId`: the history entry that is shown just before it."""
 
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
@@ -182,7 +183,7 @@ class Entry(Value):
     key: str | None = None
     content_type: str
     content: list[Any]
-    attachments: tuple[AttachedFile, ...] | None = None
+    attachments: tuple[AttachedFile, ...] = ()
     erased: bool | None = None
     usage: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None

@@ -2,10 +2,10 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from forklore.client.calls import Call, RawAnswer
 from forklore.client.errors import InputError, UnavailableError
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from forklore_local.in_process.callers import Caller
     from forklore_local.in_process.service import EmbeddedService
 
+Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
+"""Returns a vector of each text, all of one length."""
 LOOK_SECONDS = 0.02
 """How often a call that waits looks for a commit."""
 
@@ -31,10 +33,13 @@ class InProcessTransport:
         self._owns = owns
 
     @classmethod
-    def open(cls, data: str | Path | None, identity: Identity) -> "InProcessTransport":
+    def open(
+        cls, data: str | Path | None, identity: Identity, recall: Embed | None = None
+    ) -> "InProcessTransport":
         """Return the transport to a service that keeps its data in a folder.
 
         data: the folder, which is made if it is missing; None: everything is forgotten at the end.
+        recall: returns vectors of texts, by which a search finds what is meant; None: words do.
         Raises InputError if the folder cannot be used.
         """
         from forklore.extras import needing
@@ -46,7 +51,7 @@ class InProcessTransport:
             from forklore_local.in_process.folder import DataError
             from forklore_local.in_process.service import EmbeddedService
         try:
-            service = EmbeddedService.open(None if data is None else Path(data))
+            service = EmbeddedService.open(None if data is None else Path(data), recall=recall)
         except DataError as error:
             raise InputError(str(error), details={"field": "data"}) from error
         return cls(service, identity, owns=True)
@@ -155,13 +160,15 @@ class AsyncInProcessTransport:
         self._owns = owns
 
     @classmethod
-    def open(cls, data: str | Path | None, identity: Identity) -> "AsyncInProcessTransport":
+    def open(
+        cls, data: str | Path | None, identity: Identity, recall: Embed | None = None
+    ) -> "AsyncInProcessTransport":
         """Return the transport to a service that keeps its data in a folder.
 
-        data: as for InProcessTransport. Raises InputError for what is no caller. A folder that
-        cannot be used is told by the first call.
+        data, recall: as for InProcessTransport. Raises InputError for what is no caller. A folder
+        that cannot be used is told by the first call.
         """
-        return cls(_Opening(data, identity), identity, owns=True)
+        return cls(_Opening(data, identity, recall), identity, owns=True)
 
     def acting_as(self, identity: Identity) -> "AsyncInProcessTransport":
         """Return a transport to the same service for another caller."""
@@ -198,8 +205,8 @@ class AsyncInProcessTransport:
 class _Opening:
     """A service that is opened when it is first needed. Threads may share it."""
 
-    def __init__(self, data: str | Path | None, identity: Identity) -> None:
-        self._data, self._identity = data, identity
+    def __init__(self, data: str | Path | None, identity: Identity, recall: Embed | None) -> None:
+        self._data, self._identity, self._recall = data, identity, recall
         self._lock = threading.Lock()
         self._opened: InProcessTransport | None = None
         self._is_closed = False
@@ -210,7 +217,7 @@ class _Opening:
             if self._opened is None:
                 if self._is_closed:
                     raise UnavailableError("the service is closed", code="unavailable")
-                self._opened = InProcessTransport.open(self._data, self._identity)
+                self._opened = InProcessTransport.open(self._data, self._identity, self._recall)
             return self._opened
 
     def close(self) -> None:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forklore.importing.foreign_trees import ImportReport, Reason
+from forklore.importing.foreign_trees import ImportReport, Link, Reason
 from forklore.importing.members import mapped, objects, parts_in, renamed, text_in
-from forklore.importing.plain_conversations import Conversation, Link, Message, rest
+from forklore.importing.plain_conversations import Conversation, Message, rest
 from forklore.importing.sources import Source
 
 Row = Mapping[str, Any]

@@ -1,14 +1,15 @@
 """Reads sessions of Continue: one object with its history.
 
-Its messages have neither ids nor times. Results stand at the calls of an answer. A fork has copies
-of the messages, and no link. `sessions.json` beside it says when the session began.
+Its messages have neither ids nor times: from the first answer on they are known by all words down
+to them. Results stand at the calls of an answer. A fork has copies of the messages, and no link.
+`sessions.json` beside it says when the session began.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forklore.importing.foreign_trees import ImportReport, Reason
-from forklore.importing.formats.messages import said_in
+from forklore.importing.formats.messages import digest_of, said_in
 from forklore.importing.members import listed, mapped, objects, text_in
 from forklore.importing.plain_conversations import Conversation, Message, rest
 from forklore.importing.sources import Source
@@ -30,6 +31,7 @@ def conversations_of(source: Source, report: ImportReport) -> Iterator[Conversat
         messages: list[Message] = []
         for item in objects(value.get("history")):
             _add(messages, item)
+        _name(messages)
         if not isinstance(value.get("history"), list):
             report.add(Reason.OTHER_RECORD, record.place)
             continue
@@ -84,6 +86,15 @@ def _add(messages: list[Message], item: Row) -> None:
             content = "\n".join(text_in(one.get("content")) for one in output)
             failed = {"is_error": True} if state.get("status") == "errored" else {}
             _put(messages, Message(id="", role="tool", said=[{**result, "content": content, **failed}]))
+
+
+def _name(messages: list[Message]) -> None:
+    """Give the first answer, and each message after it, a key of all words down to it."""
+    key, is_answered = "", False
+    for message in messages:
+        key = digest_of([key, message.said])
+        is_answered = is_answered or message.role == "assistant"
+        message.key = key if is_answered else None
 
 
 def _put(messages: list[Message], message: Message) -> None:

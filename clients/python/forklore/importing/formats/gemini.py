@@ -9,10 +9,10 @@ stands in a folder that is called as the session that has started it.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forklore.importing.foreign_trees import ImportReport, Reason
+from forklore.importing.foreign_trees import ImportReport, Link, Reason
 from forklore.importing.formats.google_parts import call_of, results_in, said_in, usage_of
 from forklore.importing.members import listed, mapped, objects, text_in
-from forklore.importing.plain_conversations import Conversation, Link, Message, rest
+from forklore.importing.plain_conversations import Conversation, Message, rest
 from forklore.importing.sources import Source
 
 Row = Mapping[str, Any]

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from forklore.importing.foreign_trees import ImportReport, Reason
+from forklore.importing.foreign_trees import ImportReport, Link, Reason
 from forklore.importing.members import json_in, listed, mapped, objects, renamed, text_in
-from forklore.importing.plain_conversations import Conversation, Link, Message, rest
+from forklore.importing.plain_conversations import Conversation, Message, rest
 from forklore.importing.sources import Source
 
 Row = Mapping[str, Any]

@@ -109,7 +109,7 @@ def _conversation_of(raw: Mapping[str, Any], place: str, report: ImportReport) -
                 report.add(Reason.NOT_A_MESSAGE, f"message {number} of {place}")
             continue
         named, is_item = message.get("id"), _is_item(message)
-        key = _digest([key, message])
+        key = digest_of([key, message])
         messages.append(
             Message(
                 id=f"{number}",
@@ -166,7 +166,8 @@ def _time_name(raw: Mapping[str, Any]) -> str:
     return next((name for name in named if time_of(raw[name])), named[0] if named else "")
 
 
-def _digest(value: Any) -> str:
+def digest_of(value: Any) -> str:
+    """Return a text that only the same value has, as a key."""
     return hashlib.sha256(jsontext.write(without_halves(value)).encode()).hexdigest()[:32]
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from forklore.client import jsontext
 from forklore.importing.checks import without_halves
-from forklore.importing.foreign_trees import ImportReport, Reason
+from forklore.importing.foreign_trees import ImportReport, Link, Reason
 from forklore.importing.members import json_in, mapped, objects, text_in
-from forklore.importing.plain_conversations import Conversation, Link, Message, rest
+from forklore.importing.plain_conversations import Conversation, Message, rest
 from forklore.importing.sources import Source
 
 Row = Mapping[str, Any]

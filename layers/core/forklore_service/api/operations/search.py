@@ -7,6 +7,7 @@ from forklore_service.api import answers, conversation_requests, cursors, fields
 from forklore_service.api.operation import CheckedRequest, Operation
 from forklore_service.domain import ids
 from forklore_service.domain.matching import query_of
+from forklore_service.domain.meaning import question_in
 from forklore_service.errors import NotFoundError, SearchTypeUnavailableError, brief
 from forklore_service.usecases.reading import search
 
@@ -37,9 +38,12 @@ def search_everybodys(request: CheckedRequest) -> answers.SearchPage:
 def _search(request: CheckedRequest, list_of: list[str | None], *, of_user: str | None) -> answers.SearchPage:
     body: conversation_requests.SearchConversations = request.body
     inside = [] if body.conversation_id is None else [body.conversation_id]
-    query = query_of(body.query)
-    resource = json.dumps([*list_of, query, *inside])
-    if set(body.search_type or ()) == {fields.SEMANTIC}:
+    query, nearness = query_of(body.query), request.table.nearness
+    kinds = set(body.search_type or [fields.AUTO])
+    by_meaning = nearness is not None and bool(query.words) and kinds != {fields.FULLTEXT}
+    model = [nearness.name, *sorted(kinds)] if nearness is not None and by_meaning else []
+    resource = json.dumps([*list_of, query, *inside, *model])
+    if kinds == {fields.SEMANTIC} and nearness is None:
         raise SearchTypeUnavailableError(
             "this service has no semantic search", field="searchType", availableTypes=AVAILABLE_TYPES
         )
@@ -51,6 +55,8 @@ def _search(request: CheckedRequest, list_of: list[str | None], *, of_user: str 
         caller=request.caller,
         request=search.SearchRequest(
             query=query,
+            question=question_in(body.query) if by_meaning else None,
+            by_words=kinds != {fields.SEMANTIC},
             limit=body.limit or LIMIT,
             after=cursors.to_search(resource, body.after_cursor, query),
             with_entries=with_entries,

@@ -10,10 +10,13 @@ from forklore_service.storage.actions.action import Action, ActionKind
 from forklore_service.storage.items import text
 
 
-def put(kind: JobKind, group_id: str, *, at: str) -> Action:
-    """Note work in progress on a tree since `at`, whether it is noted already or not."""
-    item = items.job_item(kind, group_id, created_at=at)
-    return action.put(ActionKind.JOB, item, of=keys.job(kind, group_id).sort)
+def put(kind: JobKind, group_id: str, *, at: str, due: str | None = None) -> Action:
+    """Note work in progress on a tree since `at`, whether it is noted already or not.
+
+    due: when an attachment is looked at.
+    """
+    item = items.job_item(kind, group_id, created_at=at, due=due)
+    return action.put(ActionKind.JOB, item, of=items.key(item).sort)
 
 
 def put_prune(group_id: str, conversation_id: str, *, at: str, nonce: str) -> Action:
@@ -25,9 +28,11 @@ def put_prune(group_id: str, conversation_id: str, *, at: str, nonce: str) -> Ac
     return action.put(ActionKind.JOB, item, of=items.key(item).sort)
 
 
-def delete(kind: JobKind, group_id: str, conversation_id: str | None = None) -> Action:
+def delete(
+    kind: JobKind, group_id: str, conversation_id: str | None = None, due: str | None = None
+) -> Action:
     """Note that work is done, whether it was noted or not."""
-    key = keys.job(kind, group_id, conversation_id)
+    key = keys.job(kind, group_id, conversation_id, due)
     return action.delete(ActionKind.JOB, key, of=key.sort)
 
 

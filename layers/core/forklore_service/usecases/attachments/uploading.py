@@ -8,14 +8,14 @@ from io import BytesIO
 from typing import NamedTuple
 
 from forklore_service.domain import keys
-from forklore_service.domain.attachments import KEPT_SECONDS, File
+from forklore_service.domain.attachments import File, when_unnamed
 from forklore_service.domain.model import Caller
 from forklore_service.errors import UnavailableError, ValidationError
 from forklore_service.storage import actions
 from forklore_service.storage.objects import Upload
 from forklore_service.storage.table import Table
 from forklore_service.usecases.attachments.reading import ReadFile
-from forklore_service.usecases.shared.attachments import expected, is_old, require_objects
+from forklore_service.usecases.shared.attachments import expected, require_objects
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 
@@ -72,27 +72,25 @@ def _file(table: Table, caller: Caller, request: NewFile) -> File:
         known = table.get([row]).user_file(row)
         if known is not None:
             file = table.get([keys.file(known)]).file(known)
-            if file is not None and file.can_be_named and not _ends(table, file):
+            if file is not None and file.can_be_named:
                 if file.size != request.size:
                     told = f"you have said of the same SHA-256 that it has {file.size} bytes"
                     raise ValidationError(told, field="size")
-                if table.try_commit(actions.attachment.ask(known, at=table.now())) is None:
+                asked = actions.attachment.ask(file, at=table.now(), due=when_unnamed(table.now_ms()))
+                if table.try_commit(asked) is None:
                     return file
                 continue
         file = File(
             table.mint_conversation(),
+            table.now(),
             caller.user_id,
             request.content_type,
             request.size,
             request.sha256,
             request.name,
-            table.now(),
             is_pending=True,
+            due=when_unnamed(table.now_ms()),
         )
         if table.try_commit(actions.attachment.put(file, caller.user_id, in_place_of=known)) is None:
             return file
     raise UnavailableError("the same bytes are being uploaded right now; try again")
-
-
-def _ends(table: Table, file: File) -> bool:
-    return file.named == 0 and is_old(file.attachment_id, now_ms=table.now_ms(), seconds=KEPT_SECONDS)

@@ -1,11 +1,11 @@
 """Find work in progress that no worker does now. The schedule runs this."""
 
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
 from forklore_service.domain import ids, keys
-from forklore_service.domain.attachments import PENDING_SECONDS
+from forklore_service.domain.keys import JobName
 from forklore_service.domain.model import JobKind
 from forklore_service.domain.tree import State
 from forklore_service.errors import UnavailableError
@@ -13,22 +13,28 @@ from forklore_service.storage import actions
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.reads import Malformed
 from forklore_service.storage.table import Table
-from forklore_service.usecases.attachments.ending import end_upload
+from forklore_service.usecases.attachments.ending import end_upload, put_off
 
 CREATION_SECONDS_MAX = 300
 """A tree that takes longer to make is given up."""
 SWEPT_MAX = 10_000
-"""The most jobs of a kind that one sweep looks at."""
+"""The most jobs of a kind without a worker that one sweep looks at.
+
+Those that fail each time have a worker until its lease ends. Meanwhile a sweep comes to others.
+"""
 UPLOADS_ENDED_MAX = 500
-"""The most uploads that one sweep looks at. The next one goes on."""
+"""The most attachments that one sweep looks at, by when they are due. The next one goes on."""
 ANNOUNCE_ALL_SECONDS = 15.0
+
+T = TypeVar("T")
 
 
 class Swept(NamedTuple):
     """What a sweep found.
 
     jobs: how many jobs it looked at, with those that it finished itself.
-    oldest_s: the age of the oldest job in seconds; 0 without jobs.
+    oldest_s: the age of the oldest job in seconds, of an attachment since it is due; 0 without
+    jobs.
     failed: how many of the jobs have an error, so that the sweep could not handle them.
     """
 
@@ -49,23 +55,24 @@ def sweep(
     found: list[_Job] = []
     for kind in (JobKind.DELETION, JobKind.TRANSFER, JobKind.MEMBERS, JobKind.ERASURE):
         jobs = _jobs(table, kind, alone)
-        free = [job.group_id for job in jobs if job.leased_until_ms <= table.now_ms()]
+        free = _in_turn(table, (job.name.group_id for job in jobs if job.is_free))
         queue.announce(free, kind=kind, within_s=ANNOUNCE_ALL_SECONDS)
         found += jobs
     prunes = _jobs(table, JobKind.PRUNE, alone)
-    free_branches = [job.branch for job in prunes if job.branch and job.leased_until_ms <= table.now_ms()]
-    queue.announce_prunes(free_branches, within_s=ANNOUNCE_ALL_SECONDS)
+    branches = ((job.name.group_id, job.name.conversation_id or "") for job in prunes if job.is_free)
+    queue.announce_prunes(_in_turn(table, branches), within_s=ANNOUNCE_ALL_SECONDS)
     found += prunes
     creations = _jobs(table, JobKind.CREATION, alone)
-    uploads = _old_uploads(table, alone)
+    uploads = _jobs(table, JobKind.UPLOAD, alone)
     for job in creations:
         with alone.each():
-            if _give_up_creation(table, job.group_id):
-                queue.announce([job.group_id])
+            if _give_up_creation(table, job.name.group_id):
+                queue.announce([job.name.group_id])
     found += creations
     for upload in uploads:
         with alone.each():
-            end_upload(table, upload.group_id)
+            _end_upload(table, upload)
+    found += uploads
     since = [job.since_ms for job in found if job.since_ms is not None]
     oldest_s = max(0, table.now_s() - min(since) / 1000) if since else 0
     return Swept(len(found) + alone.unreadable, oldest_s, alone.failed)
@@ -94,49 +101,55 @@ class _Alone:
 
 
 class _Job(NamedTuple):
-    """Work in progress on a tree. For an erasure or an attachment, `group_id` is its id.
+    """Work in progress.
 
-    since_ms: when it was requested; None if the job does not say.
-    leased_until_ms: until when a worker holds it; 0 if no worker does.
-    branch: the tree and the removed branch, if it is work on one.
+    since_ms: when it was requested, or is due; None if the job does not say. is_free: no worker
+    holds it.
     """
 
-    group_id: str
+    name: JobName
     since_ms: int | None
-    leased_until_ms: int
-    branch: tuple[str, str] | None = None
+    is_free: bool
 
 
-def _jobs(
-    table: Table, kind: JobKind, alone: _Alone, *, limit: int = SWEPT_MAX, before: str | None = None
-) -> list[_Job]:
+def _jobs(table: Table, kind: JobKind, alone: _Alone) -> list[_Job]:
+    """Return the jobs of a kind to look at, of attachments those that are due."""
     found: list[_Job] = []
-    for job in table.read.jobs(kind, limit=limit, before=before):
+    free = 0
+    is_upload = kind is JobKind.UPLOAD
+    limit = UPLOADS_ENDED_MAX if is_upload else SWEPT_MAX
+    for job in table.read.jobs(kind, before=table.now() if is_upload else None):
         alone.unreadable += 1
         with alone.each():
             if isinstance(job, Malformed):
                 raise job.error
             since, until = job.created_at, job.leased_until
-            _, group_id, conversation_id = job.name
-            found.append(
-                _Job(
-                    group_id,
-                    None if since is None else ids.milliseconds(since),
-                    0 if until is None else ids.milliseconds(until),
-                    (group_id, conversation_id) if conversation_id else None,
-                )
-            )
+            is_free = until is None or ids.milliseconds(until) <= table.now_ms()
+            found.append(_Job(job.name, None if since is None else ids.milliseconds(since), is_free))
+            free += is_free
             alone.unreadable -= 1
+        if free >= limit:
+            break
     return found
 
 
-def _old_uploads(table: Table, alone: _Alone) -> list[_Job]:
-    """Return the jobs of attachments that are older than a day.
+def _in_turn(table: Table, free: Iterable[T]) -> list[T]:
+    """Return jobs, beginning at another one each time: there may be no time to announce all."""
+    jobs = list(free)
+    first = table.now_s() % max(1, len(jobs))
+    return jobs[first:] + jobs[:first]
 
-    Younger ones are not even read: the ids of their jobs come after these.
-    """
-    day_ago = ids.fresh_id(max(0, table.now_ms() - PENDING_SECONDS * 1000), 0)
-    return _jobs(table, JobKind.UPLOAD, alone, limit=UPLOADS_ENDED_MAX, before=day_ago)
+
+def _end_upload(table: Table, upload: _Job) -> None:
+    """Look at an attachment. One that fails is put off, so that it is in no other's way."""
+    _, attachment_id, _, due = upload.name
+    try:
+        end_upload(table, attachment_id, due)
+    except Exception:
+        if table.has_time():
+            since = table.now() if upload.since_ms is None else ids.timestamp(upload.since_ms)
+            put_off(table, attachment_id, due, since=since)
+        raise
 
 
 def _give_up_creation(table: Table, group_id: str) -> bool:

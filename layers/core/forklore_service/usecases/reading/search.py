@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from forklore_service.domain import ancestry, content, ids, jsontext, keys, matching
+from forklore_service.domain import ancestry, content, ids, jsontext, keys, matching, meaning
 from forklore_service.domain.ids import FIRST, LAST, EntryId
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import Caller, Channel, Conversation, Entry, StoredEntry
@@ -58,13 +58,14 @@ class Ranking(NamedTuple):
     """Entries that were ranked against each other, and how many of them were shown.
 
     before: the entries come before this position. end: they were read down to this place; None: to
-    the last tree. weights: those of the first page, so that no score changes while pages are read.
-    score, last: of the last hit that was shown.
+    the last tree. weights, best: those of the first page, so that no score changes while pages are
+    read. best: the best score by words. score, last: of the last hit that was shown.
     """
 
     before: EntryId
     end: SearchPlace | None
     weights: matching.Weights
+    best: float
     score: float
     last: SearchPlace
 
@@ -83,12 +84,15 @@ class SearchCursor(NamedTuple):
 class SearchRequest(NamedTuple):
     """What to look for.
 
-    with_entries: whether the hits need their content.
+    question: what hits should be near to in meaning; None: only words rank. It needs words in the
+    query. by_words: whether words rank, too. with_entries: whether the hits need their content.
     of_user: for a caller who bypasses membership, the user whose trees are searched. None: all.
     conversation_id: what to look through alone, with what it has inherited. None: all trees.
     """
 
     query: matching.Query
+    question: str | None = None
+    by_words: bool = True
     limit: int = 20
     after: SearchCursor | InvalidCursor | None = None
     with_entries: bool = True
@@ -186,13 +190,16 @@ class _Part(NamedTuple):
 class _Candidate(NamedTuple):
     """An entry that fits the query.
 
-    body: its content as it is stored. before: what was looked through before it.
+    body: its content as it is stored. pieces: what is compared with the question. near: how near it
+    is to it. before: what was looked through before it.
     """
 
     tree: ListKey
     stored: StoredEntry
     body: bytes
     fit: matching.Fit
+    pieces: Sequence[str]
+    near: float
     before: SearchPlace | None
 
     @property
@@ -303,7 +310,7 @@ class _Looking:
         """
         candidates, place, is_cut = self._find(part)
         if self.request.query.words:
-            self.candidates += candidates
+            self.candidates += self._compared(candidates)
             candidates = []
         is_in_tree = place is not None and place.entry_id is not None
         if candidates or (is_in_tree and self._must_stop(place, is_cut=is_cut)):
@@ -376,12 +383,35 @@ class _Looking:
         if body is None:
             return None
         self.entries += 1
-        text, query = bodies.decode(body), self.request.query
+        text, query, by_words = bodies.decode(body), self.request.query, self.request.question is None
         beside = [*map(matching.fold, _file_names(stored.entry)), *_unseen(stored.entry), content.FAILED]
-        if not matching.may_fit(query, text, beside):
+        if (by_words or query.demanded) and not matching.may_fit(query, text, beside):
             return None
-        fit = matching.fit(query, _searched(stored.entry, text).folded)
-        return None if fit is None else _Candidate(tree, stored, body, fit, before)
+        searched = _searched(stored.entry, text)
+        fit = matching.fit(query, searched.folded, needs_word=by_words)
+        if fit is None:
+            return None
+        pieces = [] if by_words else meaning.pieces_of(searched.texts, stored.entry.indexed_content)
+        return _Candidate(tree, stored, body, fit, pieces, 0, before)
+
+    def _compared(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+        """Return the candidates with how near they are to the question, if there is one.
+
+        An entry is as near as its nearest piece. One that has no text and no word is left out.
+        """
+        nearness = self.table.nearness
+        if self.request.question is None or nearness is None:
+            return [*candidates]
+        pieces = [piece for one in candidates for piece in one.pieces]
+        told = iter(nearness.near(self.request.question, pieces) if pieces else ())
+        compared = [
+            one._replace(near=max(islice(told, len(one.pieces)), default=0), pieces=()) for one in candidates
+        ]
+        return [
+            after
+            for before, after in zip(candidates, compared, strict=True)
+            if before.pieces or before.fit.has_word
+        ]
 
     def rank(self, ranking: Ranking | None, *, end: SearchPlace | None) -> SearchCursor | None:
         """Add the best of what was found to the hits, and return where the search goes on.
@@ -395,22 +425,28 @@ class _Looking:
             before = ids.next_id(self.newest)
         else:
             weights, before, end = ranking.weights, ranking.before, ranking.end
-        scored = [(matching.score(one.fit, weights), one) for one in self.candidates]
+        by_words = [matching.score(one.fit, weights) for one in self.candidates]
+        best = max(by_words, default=0.0) if ranking is None else ranking.best
+        if self.request.question is not None:
+            used = by_words if self.request.by_words else [0.0] * len(by_words)
+            pairs = zip(self.candidates, used, strict=True)
+            by_words = [meaning.score(one.near, words, best=best) for one, words in pairs]
+        scored = [*zip(by_words, self.candidates, strict=True)]
         scored.sort(key=lambda one: -one[0])  # equal ones stay as they were read
         if ranking is not None:
             scored = [one for one in scored if _is_after(ranking, *one)]
         self.shown_query = matching.by_weight(query, weights)
         self.read_bytes = 0
         while scored and len(self.hits) < self.request.limit:
-            best = scored[: self.request.limit - len(self.hits)]
-            trees = dict.fromkeys(one.tree.conversation_id for _, one in best)
-            taken = self._take(best, self._read_trees(trees, [one for _, one in best]))
+            first = scored[: self.request.limit - len(self.hits)]
+            trees = dict.fromkeys(one.tree.conversation_id for _, one in first)
+            taken = self._take(first, self._read_trees(trees, [one for _, one in first]))
             scored = scored[taken:]
-            if taken < len(best):
+            if taken < len(first):
                 break
         if not scored or self.last is None:
             return end and SearchCursor(end)
-        return SearchCursor(self.start, Ranking(before, end, weights, *self.last))
+        return SearchCursor(self.start, Ranking(before, end, weights, best, *self.last))
 
     def _read_trees(self, trees: Iterable[str], candidates: Sequence[_Candidate]) -> Found:
         """Return GROUP and the user's MEM of each tree, and each owner's CONV if it has one."""

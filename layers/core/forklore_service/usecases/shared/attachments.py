@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from forklore_service.domain import ids, keys
-from forklore_service.domain.attachments import PENDING_SECONDS, File, NamedFile, Reference
+from forklore_service.domain.attachments import PENDING_SECONDS, File, NamedFile, Reference, when_unnamed
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Attached, Caller, EntryLayout
 from forklore_service.errors import ConflictError, NotFoundError, UnavailableError, brief
@@ -146,9 +146,9 @@ def leave_to_the_sweep(table: Table, attachment_ids: Iterable[str]) -> list[Acti
     For who may not delete bytes. The actions come before the REFs are removed.
     """
     wanted = dict.fromkeys(attachment_ids)
-    found, at = table.get(map(keys.file, wanted)), table.now()
+    found, at, due = table.get(map(keys.file, wanted)), table.now(), when_unnamed(table.now_ms())
     files = [file for one in wanted if (file := found.file(one)) is not None and not file.is_going]
-    return [one for file in files for one in actions.attachment.ask(file.attachment_id, at=at)]
+    return [one for file in files for one in actions.attachment.ask(file, at=at, due=due)]
 
 
 def a_day_ago(table: Table) -> str:
@@ -160,33 +160,39 @@ def _let_go(table: Table, waits: bool, attachment_id: str) -> None:
     """Remove an attachment that no entry names, if it is there.
 
     An entry that begins to name it meanwhile refuses that: it counts in the attachment's item.
-    What is killed in between, is done again by the sweep, which finds the job. The same sweep ends
-    what is younger than PENDING_SECONDS, because its bytes may still arrive.
+    What is killed in between, is done again by the sweep, which finds the job. So is the deletion
+    of bytes that may still arrive.
     """
     for _ in attempts(table, CHANGE):
         file = table.get([keys.file(attachment_id)]).file(attachment_id)
         if file is None or next(table.read.references(attachment_id, limit=1), None) is not None:
             return
-        before = a_day_ago(table) if waits else ids.timestamp(ids.MILLISECONDS_MAX)
-        if file.is_going:
+        if file.is_going and not file.sha256:
             break
-        if file.asked is not None and file.asked >= before:
+        before = a_day_ago(table) if waits else ids.timestamp(ids.MILLISECONDS_MAX)
+        if not file.is_removed and file.asked is not None and file.asked >= before:
             return
-        if table.try_commit(actions.attachment.give_up(file, at=table.now(), asked_before=before)) is None:
+        due = file.next_look(table.now_ms()) or table.now()
+        row = _row(table, file)
+        given_up = actions.attachment.give_up(file, asked_before=before, due=due, row=row)
+        if table.try_commit(given_up) is None:
+            file = File(attachment_id, file.created_at, is_going=True, asked=file.asked, due=due)
             break
     else:
         raise UnavailableError("the attachment keeps changing; try again")
     if table.objects is None:
         return  # the sweep of a deployment that keeps attachments goes on
     table.objects.delete(attachment_id)
-    if file.owner is not None:
-        row = keys.user_file(file.owner, file.sha256, file.content_type)
-        if table.get([row]).user_file(row) == attachment_id:
-            table.try_commit([actions.attachment.unlist(row, attachment_id)])
-    if is_old(attachment_id, now_ms=table.now_ms(), seconds=PENDING_SECONDS):
-        table.try_commit(actions.attachment.delete(attachment_id))
+    next_look = file.next_look(table.now_ms())
+    if next_look is None:
+        table.try_commit(actions.attachment.delete(file))
+    elif file.due != next_look:
+        table.try_commit(actions.attachment.look_later(file, due=next_look))
 
 
-def is_old(attachment_id: str, *, now_ms: int, seconds: int) -> bool:
-    """Tell whether an attachment was made more than so many seconds ago. Its id says when."""
-    return now_ms - ids.milliseconds_of(ids.EntryId(attachment_id)) > seconds * 1000
+def _row(table: Table, file: File) -> Key | None:
+    """Return what names an attachment in the list of its owner; None: nothing does."""
+    if file.owner is None:
+        return None
+    row = keys.user_file(file.owner, file.sha256, file.content_type)
+    return row if table.get([row]).user_file(row) == file.attachment_id else None

@@ -20,6 +20,7 @@ from forklore.client.generated.synchronous.conversation import Conversation
 from forklore.client.generated.synchronous.pages import Page, Pages, refuse_paging
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.opening import in_process, on_lambda, over_http
+from forklore.client.questions import HITS, asked
 from forklore.client.retrying import DEADLINE_S, TIMEOUT_S, Options
 from forklore.client.transports import Transport
 from forklore.client.transports.direct import Identity
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from forklore.client.transports.http import Credential
+    from forklore.client.transports.in_process import Embed
 
 PAGE_ROWS = 100
 
@@ -42,6 +44,8 @@ class Forklore:
     http: a client of httpx2 to send with, which is not closed here.
     Raises InputError for what is no address.
     """
+
+    __slots__ = ("__weakref__", "_identity", "_options", "_transport", "api")
 
     api: Operations
     """Every operation of the service, under its name."""
@@ -86,15 +90,17 @@ class Forklore:
         client: str | None = None,
         data: str | Path | None = None,
         roles: tuple[str, ...] = (),
+        recall: "Embed | None" = None,
     ) -> Self:
         """Return a client with the whole service in this process. It needs the extra `local`.
 
-        data: the folder that keeps everything; None: everything is forgotten at the end. `close`
-        stops the service.
+        data: the folder that keeps everything; None: everything is forgotten at the end. recall:
+        returns a vector of each text, by which `recall` finds what is meant; None: words do.
+        `close` stops the service.
         Raises InputError if the folder cannot be used.
         """
         identity = Identity(user, client, roles)
-        return cls._over(in_process(data, identity), identity)
+        return cls._over(in_process(data, identity, recall), identity)
 
     @classmethod
     def _over(
@@ -221,9 +227,9 @@ class Forklore:
     def search(
         self, query: str, *, page_rows: int | None = None, **chosen: Unpack[SearchArguments]
     ) -> Pages[results.Hit]:
-        """Return the entries that have all words of a query, the newest tree first.
+        """Return the entries that fit a query, the best first.
 
-        chosen: arguments of `search_conversations`.
+        `+word` and `"some words"` must occur. chosen: arguments of `search_conversations`.
         """
         refuse_paging(chosen, "page_rows says how long a page is")
 
@@ -232,6 +238,15 @@ class Forklore:
             return Page(page.data, page.after_cursor)
 
         return Pages(fetch)
+
+    def recall(self, question: str, *, limit: int = HITS) -> tuple[results.Hit, ...]:
+        """Return the entries that fit a question best, of all that the caller may see.
+
+        By meaning and words where the service has a model, else by words. Marks demand nothing
+        here: to demand words, `search`.
+        """
+        page = self.api.search_conversations(query=asked(question), limit=limit)
+        return page.data
 
     def names(self, prefix: str | None = None) -> Pages[results.Name]:
         """Return the caller's names that begin with `prefix`; `deleted` ones lead nowhere."""

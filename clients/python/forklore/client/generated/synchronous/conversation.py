@@ -40,12 +40,15 @@ from forklore.client.generated.synchronous.files import named
 from forklore.client.generated.synchronous.pages import Page, Pages, refuse_paging
 from forklore.client.generated.synchronous.watching import Watch
 from forklore.client.memory import Base
-from forklore.client.messages import HISTORY, Role, Said, elements, id_of, message
+from forklore.client.messages import Role, Said, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
+from forklore.client.questions import HITS, asked
 from forklore.client.result_base import wire_name
 from forklore.client.retrying import NOT_FOUND
+from forklore.client.spoken import HISTORY
+from forklore.client.trees import Tree
 
-PAGE_ENTRIES, PAGE_ROWS = 100, 200
+PAGE_ENTRIES, PAGE_ENTRIES_MAX, PAGE_ROWS = 100, 1_000, 200
 INVALID_CURSOR = "invalid_cursor"
 """The service's code for an entry that a list does not show."""
 IS_MEMBER = "already_member"
@@ -69,6 +72,8 @@ class Conversation:
     conversation_id: None for the one that `name` points to. born: the fields that its first append
     has, which makes it.
     """
+
+    __slots__ = ("_api", "_born", "_id", "_is_made", "_name", "_unanswered", "context")
 
     def __init__(
         self,
@@ -203,8 +208,8 @@ class Conversation:
                 "content": content,
                 "key": key,
                 "usage": usage,
-                "if_match": None if if_last is None else id_of(if_last),
                 "idempotency_key": idempotency_key,
+                **_bound_to(if_last),
                 **more,
             }
         )
@@ -268,19 +273,33 @@ class Conversation:
         return Answer(self._api, self, after=after_id, agent_id=agent_id, take_over=take_over)
 
     def append(
-        self, content: Sequence[Any], *, content_type: str = HISTORY, **more: Unpack[AppendArguments]
+        self,
+        content: Sequence[Any],
+        *,
+        content_type: str = HISTORY,
+        if_last: results.Entry | str | None = None,
+        **more: Unpack[AppendArguments],
     ) -> results.AppendedEntry:
-        """Append one entry with any content. more: other arguments of `append_entry`."""
-        return self._append_one({"content_type": content_type, "content": elements(content), **more})
+        """Append one entry with any content. if_last: as of `say`.
+
+        more: other arguments of `append_entry`.
+        """
+        fields = {"content_type": content_type, "content": elements(content)}
+        return self._append_one({**fields, **_bound_to(if_last), **more})
 
     def append_all(
-        self, entries: Sequence[Mapping[str, Any]], **more: Unpack[AppendAllArguments]
+        self,
+        entries: Sequence[Mapping[str, Any]],
+        *,
+        if_last: results.Entry | str | None = None,
+        **more: Unpack[AppendAllArguments],
     ) -> tuple[results.Entry, ...]:
-        """Append up to 50 entries, all or none, in order. more: other arguments of `append_entry`.
+        """Append up to 50 entries, all or none, in order. if_last: as of `say`.
 
         entries: their fields under the names of the API: `contentType`, `content`, `channel`, …
+        more: other arguments of `append_entry`.
         """
-        appended = self._append({"entries": elements(entries, "entries"), **more})
+        appended = self._append({"entries": elements(entries, "entries"), **_bound_to(if_last), **more})
         if not isinstance(appended, results.Entries):
             raise UnexpectedAnswerError("the answer to several entries holds one")
         return appended.data
@@ -349,6 +368,8 @@ class Conversation:
     @overload
     def fork(
         self,
+        entry: results.Entry | str | Omitted = OMITTED,
+        /,
         *,
         before: results.Entry | str | Omitted = OMITTED,
         after: results.Entry | str | Omitted = OMITTED,
@@ -362,15 +383,20 @@ class Conversation:
     @overload
     def fork(
         self,
+        entry: results.Entry | str | Omitted = OMITTED,
+        /,
         *,
         before: results.Entry | str | Omitted = OMITTED,
         after: results.Entry | str | Omitted = OMITTED,
         count: int,
+        name: str | None = None,
         **more: Unpack[ForkArguments],
     ) -> "list[Conversation]": ...
 
     def fork(
         self,
+        entry: results.Entry | str | Omitted = OMITTED,
+        /,
         *,
         before: results.Entry | str | Omitted = OMITTED,
         after: results.Entry | str | Omitted = OMITTED,
@@ -382,35 +408,38 @@ class Conversation:
     ) -> "Conversation | list[Conversation]":
         """Fork before or after an entry, without both at the head; nothing is copied.
 
-        count: makes so many equal forks, and returns a list of them; up to 10 are made at once, all
-        or none. name: a new name, which points to the fork from then on. move_name: `name` may
-        exist, and moves; without `name` that of this object does. promote: the fork becomes the
-        current branch. more: other arguments of `fork_conversation`.
+        entry: the same as `after`. count: makes so many equal forks, and returns a list of them; up
+        to 10 are made at once, all or none. name: a new name, which points to the fork from then
+        on. With `count` the forks are made one by one, and `trip` gives `trip-1`, `trip-2`, ….
+        move_name: `name` may exist, and moves; without `name` that of this object does. promote:
+        the fork becomes the current branch. more: other arguments of `fork_conversation`.
         Raises ConflictError with the reason `name_moved` for a name that exists, and InputError for
         both `before` and `after`, for one of them and `position`, for None as one of them, and for
-        `move_name` without any name.
+        `move_name` without any name, or with `count`.
         """
-        if before is not OMITTED and after is not OMITTED:
+        given = [one for one in (before, after, entry) if not isinstance(one, Omitted)]
+        if len(given) > 1:
             raise InputError("a fork is before an entry or after one, not both")
         taken = self._name if move_name and name is None else name
         if move_name and taken is None:
             raise InputError("the conversation was not asked for by a name", details={"field": "move_name"})
+        if move_name and count is not None:
+            raise InputError("a name moves to one fork, not to several", details={"field": "move_name"})
         revision = {} if move_name else {"expectRevision": 0}
-        anchor = after if before is OMITTED else before
-        if anchor is None:
+        if given == [None]:
             raise InputError("a fork at the head has neither before nor after, and None is no entry")
-        if not isinstance(anchor, Omitted):
+        if given:
             if "position" in more:
                 raise InputError("before and after say the position", details={"field": "position"})
             more["position"] = "after" if before is OMITTED else "before"
         fields: dict[str, Any] = {
-            "at_entry_id": None if isinstance(anchor, Omitted) else id_of(anchor),
+            "at_entry_id": id_of(given[0]) if given else None,
             "name": None if taken is None else {"name": taken, **revision},
             "promote": promote,
             **more,
         }
-        if count is not None and count > FORKS_AT_ONCE:
-            return self._fork_often(count, fields)
+        if count is not None and (count > FORKS_AT_ONCE or (count > 1 and taken is not None)):
+            return self._fork_often(count, fields, name=taken)
         several = None if count == 1 else count  # the service takes 2 and more
         forked = self._api.fork_conversation(self.resolve(), count=several, **fields)
         if isinstance(forked, results.Conversations):
@@ -418,8 +447,8 @@ class Conversation:
         made = Conversation(self._api, forked.id, name=taken)
         return made if count is None else [made]
 
-    def _fork_often(self, count: int, fields: dict[str, Any]) -> "list[Conversation]":
-        """Make more equal forks than the service makes at once.
+    def _fork_often(self, count: int, fields: dict[str, Any], *, name: str | None) -> "list[Conversation]":
+        """Make more equal forks than the service makes at once, or some with names: one by one.
 
         The idempotency keys follow from one. At the head, those of a later request would differ if
         something came between, so it is bound to what the first ones show.
@@ -429,19 +458,20 @@ class Conversation:
         is_at_head = fields["at_entry_id"] is None and fields.get("at_key") is None
         made: list[Conversation] = []
         while left := count - len(made):
+            each = None if name is None else f"{name}-{len(made) + 1}"
             several = ceil(left / ceil(left / FORKS_AT_ONCE))  # never one alone
+            chosen = {"count": several} if each is None else {"name": {"name": each, "expectRevision": 0}}
             try:
                 forked = self._api.fork_conversation(
-                    self.resolve(), count=several, idempotency_key=f"{key}-{left}", **fields
+                    self.resolve(), idempotency_key=f"{key}-{left}", **{**fields, **chosen}
                 )
             except ApiError as error:
                 error.idempotency_key = key
                 raise
-            if not isinstance(forked, results.Conversations):
-                raise UnexpectedAnswerError("the answer to several forks holds one")
+            forks = forked.data if isinstance(forked, results.Conversations) else (forked,)
             if is_at_head:
-                fields["if_match"] = fields.get("if_match") or forked.data[0].forked_at_entry_id
-            made += [Conversation(self._api, one.id) for one in forked.data]
+                fields["if_match"] = fields.get("if_match") or forks[0].forked_at_entry_id
+            made += [Conversation(self._api, one.id, name=each) for one in forks]
         return made
 
     def start_child(
@@ -550,6 +580,29 @@ class Conversation:
 
         return Pages(back if backward else forward)
 
+    def history(
+        self,
+        *,
+        backward: bool = False,
+        after: results.Entry | str | None = None,
+        page_entries: int = PAGE_ENTRIES,
+        **more: Unpack[EntriesArguments],
+    ) -> Pages[results.ListedEntry]:
+        """Return what people see of the conversation: `entries` with the channel `history`."""
+        return self.entries(
+            backward=backward, channel=HISTORY, after=after, page_entries=page_entries, **more
+        )
+
+    def tree(self) -> Tree:
+        """Return the history of the whole fork tree: each entry and each branch, the oldest first.
+
+        `parent_id` of an entry is that of the one before it, `last_entry_id` of a branch the last
+        one that it shows. The branches are listed first, so that these entries are there.
+        """
+        branches = self.forks().list()
+        entries = self.history(all_forks=True, page_entries=PAGE_ENTRIES_MAX).list()
+        return Tree(entries, branches)
+
     def watch(
         self,
         *,
@@ -569,7 +622,7 @@ class Conversation:
 
     def last(self) -> results.ListedEntry | None:
         """Return the last entry of the history; None without any."""
-        return self.entries(channel="history", backward=True, page_entries=1).first()
+        return self.history(backward=True, page_entries=1).first()
 
     def entry(self, entry_id: str) -> results.Entry:
         """Return one entry that the conversation shows."""
@@ -646,6 +699,17 @@ class Conversation:
         A title of None is taken away.
         """
         return self._api.update_conversation(self.resolve(), **fields)
+
+    def recall(self, question: str, *, limit: int = HITS) -> tuple[results.Hit, ...]:
+        """Return the entries that fit a question best, of those that this conversation shows.
+
+        What only a sibling says is not found, and counts nothing. By meaning and words where the
+        service has a model, else by words. Marks demand nothing: to demand words, `search`.
+        """
+        page = self._api.search_conversations(
+            query=asked(question), conversation_id=self.resolve(), limit=limit
+        )
+        return page.data
 
     def merge(self, other: "Conversation | str", **more: Unpack[MergeArguments]) -> tuple[results.Entry, ...]:
         """Append copies of what another branch shows and this one does not have; return them.
@@ -744,6 +808,11 @@ def _with_birth(fields: Mapping[str, Any], born: Mapping[str, Any]) -> dict[str,
     others = {name: value for name, value in born.items() if name != "agent_id"}
     agent = {} if born["agent_id"] is None else {"agentId": born["agent_id"]}
     return {**others, **fields, "entries": [{**agent, **entry} for entry in fields["entries"]]}
+
+
+def _bound_to(if_last: results.Entry | str | None) -> dict[str, str]:
+    """Return the field of an append that stands behind an entry only."""
+    return {} if if_last is None else {"if_match": id_of(if_last)}
 
 
 def _resolved(conversation: Conversation | str) -> str:

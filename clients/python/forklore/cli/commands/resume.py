@@ -1,0 +1,137 @@
+"""`forklore resume`: go on with a conversation in an agent's program."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from forklore.cli.exits import DONE, CommandError
+from forklore.cli.parameters import ConversationArgument
+from forklore.cli.references import entry_id_of
+from forklore.cli.registering import command
+from forklore.cli.shell import Shell
+
+if TYPE_CHECKING:
+    from forklore.client.generated.synchronous.conversation import Conversation
+    from forklore.sessions.programs import Program
+    from forklore.sessions.resuming import Ready
+
+SAID_MAX = 200
+"""So much is shown of what a program says when it fails."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "resume", example="forklore resume trip --in codex")
+    def resume(
+        shell: Shell,
+        conversation: ConversationArgument,
+        program: Annotated[
+            str | None,
+            typer.Option("--in", metavar="PROGRAM", help="The program; else the one it came from."),
+        ] = None,
+        at: Annotated[
+            str | None,
+            typer.Option("--at", metavar="ENTRY", help="Go on after this entry, in a fork."),
+        ] = None,
+        folder: Annotated[
+            Path | None,
+            typer.Option(
+                "--folder", metavar="DIR", help="Of the project; else the one it came from, or here."
+            ),
+        ] = None,
+        prints: Annotated[
+            bool, typer.Option("--print", help="Write the session, and print the commands only.")
+        ] = False,
+    ) -> int:
+        """Go on with a conversation in Claude Code, Codex, or another agent's program.
+
+        The branch is written where the program looks for its sessions, and the program starts.
+        What is said there comes back into the conversation when the program ends, or with
+        `forklore collect`. An entry is an id, @KEY, or -1 for the last one.
+        """
+        from forklore.cli.session_files import program_of
+
+        branch = shell.conversation(conversation)
+        if at is not None:
+            branch = branch.fork(after=entry_id_of(branch, at))
+            shell.say(f"goes on in a fork: {branch.resolve()}")
+        ready = _ready(shell, branch, None if program is None else program_of(program), folder)
+        for what, count in ready.left_out.items():
+            shell.say(f"{ready.program.title} has no place for {what}: {count} left out")
+        if prints:
+            _print(shell, ready)
+            return DONE
+        return _started(shell, ready)
+
+
+def _ready(shell: Shell, branch: "Conversation", program: "Program | None", folder: Path | None) -> "Ready":
+    from forklore.exporting.branches import PAGE_ENTRIES
+    from forklore.exporting.bytes_within import Files
+    from forklore.sessions.finding import files_here
+    from forklore.sessions.programs import NAMES
+    from forklore.sessions.resuming import folder_of, own_session, resumed, tag_of, write
+    from forklore.sessions.seen import state_folder
+
+    details = branch.details()
+    chosen = program or NAMES.get(tag_of(details, "program"))
+    if chosen is None:
+        raise CommandError("it came from no program: name one with --in")
+    if chosen.writer is None:
+        able = ", ".join(name for name, one in NAMES.items() if one.writer)
+        raise CommandError(f"{chosen.title} takes no session from outside; these do: {able}")
+    where = (folder or folder_of(details) or Path.cwd()).resolve()
+    if not where.is_dir():
+        raise CommandError(f"{where}: no such folder")
+    home = Path.home()
+    newest = shell.client.api.list_entries(details.id, channel="history", tail=True, limit=1).data
+    last_key = newest[-1].key if newest else None
+    own = own_session(details, last_key, chosen, [*files_here(home, os.environ, [chosen])])
+    if own is not None:
+        return resumed(chosen, *own, where)
+    entries = branch.entries(channel="history", page_entries=PAGE_ENTRIES)
+    aside = state_folder(os.environ, home) / "sessions" / chosen.name
+    return write(
+        chosen,
+        details,
+        entries,
+        Files(shell.client.read),
+        home=chosen.home(home, os.environ),
+        folder=where,
+        aside=aside,
+    )
+
+
+def _print(shell: Shell, ready: "Ready") -> None:
+    from forklore.sessions.resuming import as_json
+
+    if shell.out.is_json:
+        shell.out.result(as_json(ready))
+        return
+    for line in ready.lines():
+        shell.out.line((line, ""))
+
+
+def _started(shell: Shell, ready: "Ready") -> int:
+    """Start the program, wait for its end, and bring back what was said. Return the exit code."""
+    from forklore.cli.commands.collect import collected
+    from forklore.sessions.finding import files_here
+    from forklore.sessions.resuming import with_session
+
+    starts = ready.commands[-1]
+    if shutil.which(starts[0]) is None:
+        raise CommandError(f"{starts[0]} is not installed: {ready.program.install}; or give --print")
+    session = ""
+    for before in ready.commands[:-1]:
+        made = subprocess.run(before, cwd=ready.folder, capture_output=True, text=True, check=False)
+        if made.returncode:
+            why = " ".join((made.stderr or made.stdout).split())[:SAID_MAX]
+            raise CommandError(f"{' '.join(before[:3])}: {why}")
+        session = ready.program.id_in(made.stdout) or ""
+    ended = subprocess.run(with_session(starts, session), cwd=ready.folder, check=False)
+    collected(shell, [*files_here(Path.home(), os.environ, [ready.program])])
+    return ended.returncode

@@ -1,0 +1,145 @@
+"""What is written for a program: the messages of a branch, and what no program can hold of them."""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from forklore.client import jsontext
+from forklore.client.parts import Part, line_of
+from forklore.client.spoken import said
+from forklore.exporting.bytes_within import Files, Inline, inline_of
+from forklore.exporting.elsewhere import Turn
+
+
+@dataclass(slots=True)
+class Talk:
+    """A branch as a program is to have it.
+
+    session: the id of forklore's conversation. folder: of the project, where the program starts.
+    home: the program's own folder, whose settings a writer may look at.
+    turns: the messages, the oldest first. left_out: gets what the program cannot hold, in words and
+    how often.
+    """
+
+    session: str
+    title: str | None
+    folder: Path
+    home: Path
+    turns: Sequence[Turn]
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def since_summary(self) -> Sequence[Turn]:
+        """Return what a model has: the last summary, what it kept from before, and what follows.
+
+        For programs whose sessions cannot tell of a summary. The other messages are counted.
+        """
+        at = next((at for at, turn in reversed([*enumerate(self.turns)]) if turn.is_summary), None)
+        if at is None:
+            return self.turns
+        summary = self.turns[at]
+        before = [turn for turn in self.turns[:at] if turn.turn_id in summary.kept]
+        self.left_out["messages that are summed up"] += at - len(before)
+        return [summary, *before, *self.turns[at + 1 :]]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A session as a program takes it.
+
+    name: of its file, from the program's folder on, or from anywhere for one that is handed to a
+    command. text: of the file. commands: what then starts the program, one after the other;
+    `{file}` is the file, `{session}` the id that the command before has printed.
+    """
+
+    name: str
+    text: str
+    commands: Sequence[Sequence[str]]
+
+
+def with_files(turns: Iterable[Turn], files: Files, left_out: Counter[str]) -> Iterator[Turn]:
+    """Yield messages with the images that they name as parts of them. Other files are told by name.
+
+    left_out: gets those that no program takes, or whose bytes are gone.
+    """
+    for turn in turns:
+        parts = [*turn.parts]
+        for file in turn.files:
+            held = files.inlined(file) if file.content_type.startswith("image/") else None
+            if held is None:
+                left_out["files"] += 1
+                parts.append({"type": "file", "name": file.name})
+            else:
+                source = {"type": "base64", "media_type": held.content_type, "data": held.data}
+                parts.append({"type": "image", "source": source})
+        left_out["files"] += len(turn.lost)
+        yield replace(turn, parts=parts)
+
+
+def id_beside(entry_id: str, number: int) -> str:
+    """Return the id of a further row of an entry. The first one has the entry's own id."""
+    return str(uuid.uuid5(uuid.UUID(entry_id), str(number))) if number else entry_id
+
+
+def lines(rows: Iterator[Mapping[str, Any]]) -> str:
+    """Return rows as JSON Lines."""
+    return "".join(jsontext.write(row) + "\n" for row in rows)
+
+
+def image_in(part: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the media type and the base64 of an image, in the shape of any provider; None for
+    another part, and for an image that is not in it.
+
+    >>> image_in({"type": "input_image", "image_url": "data:image/png;base64,AA=="})
+    ('image/png', 'AA==')
+    >>> image_in({"type": "text", "text": "A"})
+    """
+    found = inline_of(part) or inline_of({"image_url": part.get("url")})
+    inline = part.get("inlineData") if "inlineData" in part else part
+    if found is None and isinstance(inline, Mapping) and isinstance(inline.get("data"), str):
+        named = (inline.get(name) for name in ("mimeType", "mime_type", "mediaType"))
+        found = Inline("", str(next(filter(None, named), "")), inline["data"])
+    is_image = found is not None and found.content_type.startswith("image/")
+    return (found.content_type, found.data) if found is not None and is_image else None
+
+
+def thought_in(part: Part) -> str:
+    """Return the words of a thought."""
+    return str(part.get("thinking") or part.get("text") or "")
+
+
+def result_in(part: Part) -> str:
+    """Return what a tool has returned, as a text. Images are told by their words alone."""
+    content = part.get("content", "")
+    parts = content if isinstance(content, list) else [content]
+    words = [one for one in parts if not (isinstance(one, Mapping) and image_in(one))]
+    return said(words if isinstance(content, list) else content) if words else ""
+
+
+def images_of(part: Part) -> list[tuple[str, str]]:
+    """Return the images that a tool has returned."""
+    content = part.get("content")
+    found = (
+        (image_in(one) for one in content if isinstance(one, Mapping)) if isinstance(content, list) else ()
+    )
+    return [image for image in found if image]
+
+
+def words_of(turn: Turn) -> str:
+    """Return the words of a message, and of its parts that no program knows."""
+    known = ("thinking", "tool_use", "tool_result")
+    parts = (part for part in turn.parts if part.get("type") not in known and not image_in(part))
+    return "\n\n".join(line for line in map(line_of, parts) if line)
+
+
+def images_in(turn: Turn) -> list[tuple[str, str]]:
+    """Return the images that a message shows beside its words."""
+    return [image for image in map(image_in, turn.parts) if image]
+
+
+def milliseconds(stamp: str) -> int:
+    """Return a time of RFC 3339 as milliseconds since 1970."""
+    return round(datetime.fromisoformat(stamp).timestamp() * 1000)

@@ -1,0 +1,175 @@
+"""Lays the messages of a tree out in conversations, around those that are there already.
+
+A reply goes on in the conversation of the message before it, if that is its last one; each further
+reply is a fork after the message. A message that is there stays where it is.
+"""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from forklore.client import jsontext
+from forklore.importing.foreign_trees import ForeignMessage, ForeignTree
+from forklore.importing.plan import PlannedAt, PlannedEntry, PlannedFork
+from forklore.importing.there import Own, Ref, There, last_said
+
+
+class Match(NamedTuple):
+    """An entry that is there, and is a message of a tree."""
+
+    ref: Ref
+    own: Own
+
+
+def matched_in(
+    there: There, tree: ForeignTree, keys: Sequence[str], entries: Sequence[PlannedEntry]
+) -> dict[int, Match]:
+    """Return by its index each message that is there. No entry is two messages."""
+    found: dict[int, Match] = {}
+    used: set[Ref] = set()
+    for at, (message, key) in enumerate(zip(tree.messages, keys, strict=True)):
+        content = jsontext.read(entries[at].body["content"].text)
+        ref = next((ref for ref in there.matches(message, key, content) if ref not in used), None)
+        if ref is not None:
+            used.add(ref)
+            found[at] = Match(ref, there.own(ref))
+    return found
+
+
+@dataclass(slots=True)
+class Line:
+    """A conversation of a plan.
+
+    items: the indexes of its messages, and entries that are there and are none of them. fork: None
+    for the root, and for one that is there: that has its conversation_id. tail: the place after
+    which it may go on.
+    """
+
+    conversation_id: str | None = None
+    fork: PlannedFork | None = None
+    items: list[int | Ref] = field(default_factory=list)
+    size: int = 0
+    tail: PlannedAt | None = None
+
+    @property
+    def messages(self) -> list[int]:
+        """The indexes of its messages."""
+        return [item for item in self.items if isinstance(item, int)]
+
+    @property
+    def first(self) -> int:
+        """The index of its first message; 0 if it has none."""
+        return next(iter(self.messages), 0)
+
+
+def lines_of(
+    tree: ForeignTree, remembered: Mapping[int, Sequence[Any]] | None = None
+) -> tuple[list[Line], list[PlannedAt]]:
+    """Return the conversations of a tree of which nothing is there, and the place of each message.
+
+    remembered: what stands in the context behind a message.
+    """
+    return Laying(tree, remembered or {}).laid()
+
+
+class Laying:
+    """Lays the messages of a tree out in conversations."""
+
+    def __init__(
+        self,
+        tree: ForeignTree,
+        remembered: Mapping[int, Sequence[Any]],
+        there: There | None = None,
+        matched: Mapping[int, Match] | None = None,
+        anchor: Ref | None = None,
+    ) -> None:
+        self._tree, self._remembered, self._there = tree, remembered, there
+        self._matched, self._anchor = matched or {}, anchor
+        self._lines: list[Line] = []
+        self._place_of: list[PlannedAt | None] = [None] * len(tree.messages)
+        self._there_at: dict[Ref, PlannedAt] = {}
+        self._up_to: dict[PlannedAt, PlannedAt] = {}  # of an entry, the last that is in the context
+
+    def laid(self) -> tuple[list[Line], list[PlannedAt]]:
+        """Return the conversations, and the place of each message."""
+        behind = self._behind()
+        if self._there is not None:
+            self._lay_what_is_there(self._there, {*behind.values()})
+        for index, message in enumerate(self._tree.messages):
+            if self._place_of[index] is not None:
+                continue
+            above = self._above(message) if index not in behind else self._there_at[behind[index]]
+            is_child = message.is_child or (message.parent is None and self._tree.is_started)
+            number = None if is_child or above is None else above.conversation
+            if number is None or self._lines[number].tail != above:
+                number = len(self._lines)
+                self._lines.append(Line(fork=self._fork(above, is_child=is_child)))
+            self._put(number, index)
+        return self._lines, [place for place in self._place_of if place is not None]
+
+    def _above(self, message: ForeignMessage) -> PlannedAt | None:
+        if message.parent is not None:
+            return self._place_of[message.parent]
+        return self._there_at.get(self._anchor) if self._anchor else None
+
+    def _fork(self, above: PlannedAt | None, *, is_child: bool) -> PlannedFork | None:
+        if above is None:
+            return PlannedFork(0, None, "blank") if self._lines else None
+        up_to = None if is_child else self._up_to.get(above)
+        return PlannedFork(above.conversation, above, "child" if is_child else "after", up_to)
+
+    def _put(self, number: int, item: int | Ref) -> None:
+        """Put a message, or an entry that is there, at the end of a line."""
+        line = self._lines[number]
+        line.items.append(item)
+        place = PlannedAt(number, line.size)
+        line.size += 1
+        if isinstance(item, int):
+            self._place_of[item] = line.tail = place
+            line.size += len(self._remembered.get(item, ()))
+        elif self._there is not None and self._there.own(item).epoch:
+            if line.tail is not None:
+                self._up_to[line.tail] = place
+            return
+        else:
+            self._there_at[item] = line.tail = place
+        if line.size > place.index + 1:
+            self._up_to[place] = PlannedAt(number, line.size - 1)
+
+    def _behind(self) -> dict[int, Ref]:
+        """Return what new messages follow that is there, and is left out by now."""
+        if self._there is None:
+            return {}
+        found: dict[int, Ref] = {}
+        for index, message in enumerate(self._tree.messages):
+            if message.behind and index not in self._matched:
+                refs = (ref for key in reversed(message.behind) for ref in self._there.with_key(key))
+                ref = next(refs, None)
+                if ref is not None:
+                    found[index] = ref
+        return found
+
+    def _lay_what_is_there(self, there: There, followed: AbstractSet[Ref]) -> None:
+        """Lay out the conversations that are there, up to the last entry that is of the tree."""
+        index_of = {match.ref: index for index, match in self._matched.items()}
+        contexts = {one.key for some in self._remembered.values() for one in some}
+        ends: dict[str, int] = {there.root: -1}
+        for ref in (*index_of, *followed, *([self._anchor] if self._anchor else [])):
+            ends[ref.conversation_id] = max(ref.at, ends.get(ref.conversation_id, -1))
+        for conversation_id in sorted(ends, key=lambda one: (one != there.root, [*there.lines].index(one))):
+            number, own = len(self._lines), there.lines[conversation_id].own
+            self._lines.append(Line(conversation_id))
+            last = last_said(own)
+            for at, one in enumerate(own):
+                ref = Ref(conversation_id, at)
+                if not one.epoch and at > ends[conversation_id]:
+                    break
+                if one.epoch:
+                    if one.key not in contexts and self._lines[number].items:
+                        self._put(number, ref)
+                    continue
+                self._put(number, index_of.get(ref, ref))
+                self._there_at[ref] = self._lines[number].tail or PlannedAt(number, 0)
+            if conversation_id in there.others or (last is not None and last > ends[conversation_id]):
+                self._lines[number].tail = None

@@ -1,0 +1,171 @@
+"""What of a tree is in the service already: its conversations and their own entries."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from forklore.importing.foreign_trees import ForeignMessage, Link
+from forklore.importing.identity import calls_in, loose_words_of, number_in, results_that_tell, words_of
+
+if TYPE_CHECKING:
+    from forklore.client.generated.synchronous.client import Forklore
+
+PAGE_ENTRIES = 1_000
+
+
+class Own(NamedTuple):
+    """An entry that is there, and when it was appended. epoch: of the context; 0 in the history."""
+
+    id: str
+    key: str | None
+    content: Any
+    epoch: int
+    at: str
+
+
+class Ref(NamedTuple):
+    """An entry of a tree that is there: its conversation, and its index among that one's own."""
+
+    conversation_id: str
+    at: int
+
+
+@dataclass(slots=True)
+class ThereLine:
+    """A conversation that is there. forked_at: what it forks, the entry and the position."""
+
+    conversation_id: str
+    own: list[Own] = field(default_factory=list)
+    forked_at: tuple[str, str | None, str] | None = None
+
+
+@dataclass
+class There:
+    """A tree that is there, perhaps with the trees that its entries have started.
+
+    tree_id: what the ids of its conversations are made of. root: the first conversation. branches:
+    for each session or part of one that is known, the conversation where it ends and the key of its
+    last entry. others: the conversations of other sessions, in which this one does not go on.
+    numbers: of the messages of sessions that this import has read, with their entries.
+    """
+
+    tree_id: str
+    root: str
+    lines: dict[str, ThereLine]
+    branches: dict[str, tuple[str, str]] = field(default_factory=dict)
+    newest: str = ""
+    others: frozenset[str] = frozenset()
+    numbers: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, str], list[Ref]]:
+        known: dict[tuple[str, str], list[Ref]] = {}
+        for line in self.lines.values():
+            for index, one in enumerate(line.own):
+                if one.epoch:
+                    continue
+                ref = Ref(line.conversation_id, index)
+                known.setdefault(("id", one.id), []).append(ref)
+                if one.key:
+                    known.setdefault(("key", one.key), []).append(ref)
+                for call in calls_in(one.content):
+                    known.setdefault(("call", call), []).append(ref)
+        return known
+
+    def own(self, ref: Ref) -> Own:
+        """Return the entry."""
+        return self.lines[ref.conversation_id].own[ref.at]
+
+    def with_key(self, key: str) -> list[Ref]:
+        """Return the entries of the history that have a key."""
+        return self._known.get(("key", key), [])
+
+    def matches(self, message: ForeignMessage, key: str, content: Any) -> Iterator[Ref]:
+        """Yield the entries that a message may be: by its entry's id, its key, or an earlier key.
+
+        It says the same words. Of an entry whose author was erased, nothing is there to compare.
+        """
+        yield from self._known.get(("id", message.entry_id), ())
+        words = words_of(content)
+        for ref in self.with_key(key):
+            there = self.own(ref).content
+            if not there or words_of(there) == words:
+                yield ref
+        for earlier in message.earlier_keys:
+            for ref in self.with_key(earlier):
+                if loose_words_of(self.own(ref).content) == loose_words_of(content):
+                    yield ref
+
+    def place_of(self, link: Link) -> Ref | None:
+        """Return the entry that a link names; None if it is not there."""
+        if link.call or link.message:
+            named = ("call", link.call) if link.call else ("key", link.message)
+            return next(iter(self._known.get(named, ())), None)
+        if link.told:
+            return self._call_that_told(link.told)
+        if self.branches and link.session not in self.branches:
+            return None
+        branch, last = self.branches.get(link.session, (self.root, ""))
+        upwards = (ref for ref in self._upwards(branch) if not self.own(ref).epoch)
+        if link.before is not None and link.session in self.numbers:
+            below = [entry for number, entry in self.numbers[link.session] if number < link.before]
+            return next(iter(self._known.get(("id", below[-1]), ())), None) if below else None
+        if link.before is None:
+            ends = (ref for ref in self.with_key(last))
+            return next(ends, None) or next(upwards, None)
+        for ref in upwards:
+            number = number_in(self.own(ref).content)
+            if number is not None and number < link.before:
+                return ref
+        return None
+
+    def _call_that_told(self, text: str) -> Ref | None:
+        """Return the entry that makes the call whose result tells a text."""
+        for line in self.lines.values():
+            for one in line.own:
+                for call in results_that_tell(one.content, text) if not one.epoch else ():
+                    return next(iter(self._known.get(("call", call), ())), None)
+        return None
+
+    def epoch_at(self, ref: Ref) -> int:
+        """Return the epoch of the context that a fork after an entry inherits; 0 without one."""
+        own = self.lines[ref.conversation_id].own
+        end = next((at for at in range(ref.at + 1, len(own)) if not own[at].epoch), len(own))
+        epochs = (self.own(one).epoch for one in self._upwards(ref.conversation_id, end))
+        return next(filter(None, epochs), 0)
+
+    def _upwards(self, conversation_id: str, end: int | None = None) -> Iterator[Ref]:
+        """Yield what a conversation shows, the last entry first. end: before it, of its own."""
+        while (line := self.lines.get(conversation_id)) is not None:
+            for index in reversed(range(len(line.own) if end is None else end)):
+                yield Ref(conversation_id, index)
+            if line.forked_at is None or line.forked_at[1] is None:
+                return
+            _, anchor, position = line.forked_at
+            found = next(iter(self._known.get(("id", anchor or ""), ())), None)
+            if found is None:
+                return
+            conversation_id, end = found.conversation_id, found.at + (position == "after")
+
+
+def read_trees(client: "Forklore", roots: Iterable[str]) -> dict[str, ThereLine]:
+    """Return the conversations of fork trees, by one conversation of each. Raises ApiError."""
+    lines: dict[str, ThereLine] = {}
+    for root in roots:
+        conversation = client.conversation(root)
+        for fork in conversation.forks():
+            at = fork.forked_at_conversation_id
+            forked = (at, fork.forked_at_entry_id, fork.forked_at_position or "") if at else None
+            lines[fork.conversation_id] = ThereLine(fork.conversation_id, forked_at=forked)
+        for entry in conversation.entries(all_forks=True, page_entries=PAGE_ENTRIES):
+            line = lines.get(entry.conversation_id)
+            if line is not None:
+                epoch = entry.epoch or 0
+                line.own.append(Own(entry.id, entry.key, entry.content, epoch, entry.created_at))
+    return lines
+
+
+def last_said(own: Sequence[Own]) -> int | None:
+    """Return the index of the last entry of the history; None if there is none."""
+    return next((index for index in reversed(range(len(own))) if not own[index].epoch), None)

@@ -1,0 +1,153 @@
+"""Writes a branch into the place where a program looks for its sessions.
+
+A session that the program has written itself, and that has not changed here since, is not written:
+the program goes on with its own.
+"""
+
+import os
+import shlex
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from forklore.client.generated.results import ConversationDetails, Entry
+from forklore.exporting.bytes_within import Files
+from forklore.exporting.elsewhere import turns_of
+from forklore.exporting.programs.talks import Talk, with_files
+from forklore.sessions.finding import SessionFile
+from forklore.sessions.programs import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A session that a program can go on with.
+
+    file: what was written; for a session of the program's own, where that stands. is_own: nothing
+    was written. commands: what starts the program, one after the other; `{session}` in one is what
+    the command before it has printed. left_out: what the program cannot hold, and how often.
+    """
+
+    program: Program
+    folder: Path
+    file: Path
+    commands: Sequence[Sequence[str]]
+    is_own: bool = False
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def lines(self) -> list[str]:
+        """Return the commands as one types them."""
+        return [f"cd {shlex.quote(str(self.folder))}", *(shlex.join(one) for one in self.commands)]
+
+
+def tag_of(details: ConversationDetails, name: str) -> str:
+    """Return the value of a tag, as `program` or `session`; empty for none."""
+    return str((details.tags or {}).get(name) or "")
+
+
+def folder_of(details: ConversationDetails) -> Path | None:
+    """Return the folder that a session worked in, if it is known and still there."""
+    source = _source_of(details)
+    told = next((source[name] for name in _FOLDERS if isinstance(source.get(name), str)), "")
+    folder = Path(told)
+    return folder if told and folder.is_absolute() and folder.is_dir() else None
+
+
+_FOLDERS = ("cwd", "project", "directory", "working_dir", "workspaceDirectory")
+
+
+def own_session(
+    details: ConversationDetails, last_key: str | None, program: Program, files: Iterable[SessionFile]
+) -> tuple[str, Path] | None:
+    """Return the program's own session that a branch is, and its file, if it ends as it ends here.
+
+    last_key: of the last entry of the history. Of the files of one session the newest is what the
+    program goes on with.
+    """
+    source = _source_of(details)
+    if tag_of(details, "program") != program.name or last_key is None:
+        return None
+    ends = source.get("sessions")
+    for part, told in ends.items() if isinstance(ends, Mapping) else ():
+        session = str(source.get("session") or tag_of(details, "session"))
+        of_it = [one for one in files if session in str(one.path) or _is_database(one.path)]
+        newest = max(of_it, key=lambda one: one.changed, default=None)
+        is_end = isinstance(told, Mapping) and told.get("last") == last_key
+        if is_end and newest and (part in newest.path.name or _is_database(newest.path)):
+            return session, newest.path
+    return None
+
+
+def _source_of(details: ConversationDetails) -> Mapping[str, Any]:
+    source = (details.metadata or {}).get("source")
+    return source if isinstance(source, Mapping) else {}
+
+
+def _is_database(path: Path) -> bool:
+    return path.suffix == ".db"
+
+
+def resumed(program: Program, session: str, file: Path, folder: Path) -> Ready:
+    """Return how a program goes on with a session of its own."""
+    assert program.resumed is not None, program.name
+    command = [part.format(session=session, file=file) for part in program.resumed]
+    return Ready(program, folder, file, [command], is_own=True)
+
+
+def write(
+    program: Program,
+    details: ConversationDetails,
+    entries: Iterable[Entry],
+    files: Files,
+    *,
+    home: Path,
+    folder: Path,
+    aside: Path,
+) -> Ready:
+    """Write what a branch shows as a session of the program, whole or not at all.
+
+    files: gets the bytes of attachments. home: the program's folder. folder: of the project. aside:
+    a folder for files that a command of the program reads, and for what stood in the session's
+    place.
+    """
+    left_out = Counter[str]()
+    turns = [*with_files(turns_of(entries), files, left_out)]
+    talk = Talk(details.id, details.title, folder, home, turns, left_out)
+    made = program.written(talk)
+    is_placed = len(made.commands) == 1 and "/" in made.name
+    file = (home if is_placed else aside) / made.name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if is_placed and file.exists() and file.read_text(encoding="utf-8") != made.text:
+        aside.mkdir(parents=True, exist_ok=True)
+        stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
+        shutil.copy2(file, aside / f"{file.stem}.{stamp}{file.suffix}")
+    part = file.with_name(f".{file.name}.{os.getpid()}")
+    part.touch(mode=0o600)
+    part.write_text(made.text, encoding="utf-8")
+    part.replace(file)
+    commands = [[_filled(part, file) for part in command] for command in made.commands]
+    return Ready(program, folder, file, commands, left_out=+left_out)
+
+
+def _filled(part: str, file: Path) -> str:
+    return str(file) if part == "{file}" else part
+
+
+def with_session(command: Sequence[str], session: str) -> list[str]:
+    """Return a command with the session's id that the command before it has printed."""
+    return [part.replace("{session}", session) for part in command]
+
+
+def as_json(ready: Ready) -> dict[str, Any]:
+    """Return what `--print --json` tells."""
+    return {
+        "program": ready.program.name,
+        "folder": str(ready.folder),
+        "file": str(ready.file),
+        "commands": [list(one) for one in ready.commands],
+        "isOwn": ready.is_own,
+        "leftOut": dict(ready.left_out),
+    }

@@ -1,0 +1,66 @@
+"""How near texts are to a question in meaning. A model of language tells it, from outside. Pure."""
+
+import re
+from collections.abc import Sequence
+from typing import Protocol
+
+PIECE_CHARACTERS = 1_500
+PIECES_MAX = 8
+"""Of an entry so many pieces are compared with the question. The rest is found by words."""
+SCORE_DECIMALS = 4
+_MARKS = re.compile(r'(?<!\S)\+|"')
+
+
+class Nearness(Protocol):
+    """A model of language.
+
+    name: tells it from every other model. Scores of two models are never compared.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def near(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return how near each text is to the question: 1 at most, -1 at least.
+
+        Raises UnavailableError if the model does not answer.
+        """
+        ...
+
+
+def question_in(query: str) -> str:
+    """Return the text of a query, without the marks of what it demands.
+
+    >>> question_in('what of "the hotel" +lisbon 1+1')
+    'what of the hotel lisbon 1+1'
+    """
+    return " ".join(_MARKS.sub(" ", query).split())
+
+
+def pieces_of(texts: Sequence[str], indexed: str | None) -> list[str]:
+    """Return the pieces of an entry that are compared with a question.
+
+    texts: what the entry holds. indexed: what it is found by, which then alone counts.
+
+    >>> pieces_of(["Two nights.", " "], None), pieces_of(["%PDF"], "a bill"), pieces_of([], None)
+    (['Two nights.'], ['a bill'], [])
+    >>> [len(piece) for piece in pieces_of(["a" * 1_600], None)]
+    [1500, 100]
+    """
+    whole = indexed or "\n".join(text for text in texts if text.strip())
+    starts = range(0, min(len(whole), PIECES_MAX * PIECE_CHARACTERS), PIECE_CHARACTERS)
+    pieces = (whole[at : at + PIECE_CHARACTERS] for at in starts)
+    return [piece for piece in pieces if piece.strip()]
+
+
+def score(near: float, words: float, *, best: float) -> float:
+    """Return how well an entry fits by meaning and by words together.
+
+    words: its score by words. best: that of the best of all. It needs no ranks, so the score of an
+    entry is the same on each page.
+    Source: Bruch, Gai and Ingber, An Analysis of Fusion Functions for Hybrid Retrieval (2023).
+
+    >>> score(0.5, 2.0, best=4.0), score(0.5, 0.0, best=0.0)
+    (1.0, 0.5)
+    """
+    return round(near + (words / best if best else 0), SCORE_DECIMALS)

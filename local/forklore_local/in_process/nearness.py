@@ -1,0 +1,94 @@
+"""How near texts are to a question, by any function that makes vectors of texts.
+
+Vectors are kept in memory only, by a digest of their text. What was erased no search reads any
+more, so it is in no answer.
+"""
+
+import math
+import threading
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from operator import mul
+from typing import TypeAlias
+
+from forklore_service.errors import UnavailableError
+
+Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
+"""Returns a vector of each text, all of one length."""
+
+TEXTS_AT_ONCE = 256
+"""A function is asked for the vectors of at most so many texts at once."""
+KEPT_MAX = 50_000
+"""So many vectors are kept; of 256 numbers they take 60 MB."""
+Vector: TypeAlias = "array[float]"
+"""Numbers of 4 bytes."""
+
+
+class EmbeddedTexts:
+    """Compares the vectors of texts. Threads may share it.
+
+    embed: makes them. name: of the model. kept_max: how many vectors are kept.
+    """
+
+    def __init__(self, embed: Embed, name: str, *, kept_max: int = KEPT_MAX) -> None:
+        self._embed, self._name, self._kept_max = embed, name, kept_max
+        self._kept: OrderedDict[bytes, Vector] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def near(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return the cosine of the question and each text; 0 for a text without a direction.
+
+        Raises UnavailableError if the function raises, or returns what are no such vectors.
+        """
+        [asked], others = self._vectors([question]), self._vectors(texts)
+        if any(len(one) != len(asked) for one in others):
+            raise UnavailableError("the model of recall returned vectors of different lengths")
+        return [sum(map(mul, asked, one)) for one in others]
+
+    def _vectors(self, texts: Sequence[str]) -> list[Vector]:
+        """Return a vector of length 1, or of zeros, of each text."""
+        digests = [blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest() for text in texts]
+        with self._lock:
+            known = {one: self._kept[one] for one in digests if one in self._kept}
+        new = {one: text for one, text in zip(digests, texts, strict=True) if one not in known}
+        made: dict[bytes, Vector] = {}
+        wanted = list(new)
+        for at in range(0, len(wanted), TEXTS_AT_ONCE):
+            some = wanted[at : at + TEXTS_AT_ONCE]
+            made |= zip(some, self._asked([new[one] for one in some]), strict=True)
+        known |= made
+        with self._lock:
+            for one in digests:
+                self._kept[one] = known[one]
+                self._kept.move_to_end(one)
+            while len(self._kept) > self._kept_max:
+                self._kept.popitem(last=False)
+        return [known[one] for one in digests]
+
+    def _asked(self, texts: list[str]) -> list[Vector]:
+        try:
+            told = [array("f", map(float, one)) for one in self._embed(texts)]
+        except Exception as error:
+            raise UnavailableError(f"the model of recall failed: {type(error).__name__}") from error
+        lengths = {len(one) for one in told}
+        if len(told) != len(texts) or len(lengths) > 1 or 0 in lengths:
+            raise UnavailableError("the model of recall did not return one vector of each text")
+        if not all(map(math.isfinite, (number for one in told for number in one))):
+            raise UnavailableError("the model of recall returned a vector that is no direction")
+        return [_direction(one) for one in told]
+
+
+def _direction(vector: Vector) -> Vector:
+    """Return the vector with length 1; one without a direction stays.
+
+    >>> _direction(array("f", [3, 0])), _direction(array("f", [0, 0]))
+    (array('f', [1.0, 0.0]), array('f', [0.0, 0.0]))
+    """
+    length = math.hypot(*vector)
+    return array("f", (number / length for number in vector)) if length else vector

@@ -1,0 +1,104 @@
+"""`forklore sessions` and `forklore collect`, on sessions that real programs wrote."""
+
+import json
+import os
+from pathlib import Path
+
+from tests.clients.cli.running import Forklore, Ran
+
+
+def brought(ran: Ran) -> dict[str, int]:
+    """Return how many messages of each program a run has brought."""
+    assert ran.code == 0, ran.err
+    messages: dict[str, int] = json.loads(ran.out)["messages"]
+    return {name: count for name, count in messages.items() if count}
+
+
+def test_sessions_lists_what_programs_keep_and_writes_nothing(run: Forklore, home: Path) -> None:
+    before = sorted(home.rglob("*"))
+
+    rows = [json.loads(line) for line in run("sessions --json").lines]
+
+    assert {row["program"] for row in rows} == {"claude-code", "codex"}
+    assert all(row["messages"] and row["branches"] and row["title"] for row in rows)
+    assert sorted(home.rglob("*")) == before
+    assert not run("ls").lines
+
+
+def test_sessions_shows_one_program_and_so_many_as_asked_for(run: Forklore) -> None:
+    rows = [json.loads(line) for line in run("sessions --program codex -n 1 --json").lines]
+
+    assert [row["program"] for row in rows] == ["codex"]
+
+
+def test_a_program_that_there_is_not_is_refused_with_those_that_there_are(run: Forklore) -> None:
+    ran = run("collect --program cursor")
+
+    assert ran.code == 2
+    assert "no program 'cursor'" in ran.err
+    assert "claude-code" in ran.err
+
+
+def test_a_file_that_has_not_changed_is_not_read_again(run: Forklore, home: Path) -> None:
+    first = brought(run("collect --json"))
+    unchanged = run("collect")
+    session = next((home / ".codex").rglob("rollout-*.jsonl"))
+    session.touch()
+
+    assert set(first) == {"claude-code", "codex"}
+    assert "nothing has changed" in unchanged.err
+    again = json.loads(run("collect --json").out)
+    assert again["sessions"] == {"codex": 1}
+    assert not brought(run("collect --all --json"))
+
+
+def test_what_a_program_adds_comes_with_the_next_run_and_a_half_written_line_later(
+    run: Forklore, home: Path
+) -> None:
+    run("collect")
+    session = max((home / ".claude").rglob("projects/*/*.jsonl"), key=lambda one: one.stat().st_size)
+    rows = [json.loads(line) for line in session.read_text().splitlines()]
+    last = next(row for row in reversed(rows) if row.get("type") == "assistant")
+    new = {**last, "type": "user", "uuid": "0" * 8 + "-0000-4000-8000-000000000001"}
+    new |= {"parentUuid": last["uuid"], "message": {"role": "user", "content": "And at noon?"}}
+    line = json.dumps(new) + "\n"
+
+    with session.open("a") as stream:
+        stream.write(line[:40])
+    assert not brought(run("collect --json"))
+    with session.open("a") as stream:
+        stream.write(line[40:])
+    assert brought(run("collect --json")) == {"claude-code": 1}
+
+
+def test_only_what_has_changed_since_is_collected(run: Forklore, home: Path) -> None:
+    for path in home.rglob("*.*"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    newest = next((home / ".codex").rglob("rollout-*.jsonl"))
+    os.utime(newest)
+
+    assert json.loads(run("collect --since 1h --json").out)["sessions"] == {"codex": 1}
+
+
+def test_a_time_that_is_none_is_refused(run: Forklore) -> None:
+    ran = run("collect --since yesterday")
+
+    assert ran.code == 2
+    assert "--since is a time" in ran.err
+
+
+def test_sessions_are_found_in_any_folder_by_their_content(run: Forklore, home: Path) -> None:
+    moved = home / "from another machine"
+    (home / ".codex").rename(moved)
+
+    rows = [json.loads(line) for line in run(f"sessions --in '{moved}' --json").lines]
+
+    assert {row["program"] for row in rows} == {"codex"}
+
+
+def test_another_store_gets_all_of_it(run: Forklore, home: Path) -> None:
+    run("collect")
+    other = Forklore(("--data", str(home / "other"), "--user", "ann"), run.variables)
+
+    assert set(brought(other("collect --json"))) == {"claude-code", "codex"}
+    assert "nothing has changed" in other("collect").err

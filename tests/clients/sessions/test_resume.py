@@ -1,0 +1,144 @@
+"""`forklore resume`: a branch is written for a program, which starts with it, and comes back.
+
+Here a few lines of shell stand where the program would start. `make programs` runs the real ones.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.clients.cli.running import Forklore
+
+WRITTEN = (
+    "claude-code",
+    "codex",
+    "continue",
+    "copilot-cli",
+    "gemini-cli",
+    "goose",
+    "opencode",
+    "pi",
+    "qwen-code",
+)
+
+
+@pytest.fixture
+def trip(run: Forklore) -> str:
+    """A conversation that came from no program, and its id."""
+    for line in ("say trip 'Two nights in Lisbon?'", "say trip --as ai 'Casa do Jardim.'"):
+        assert run(line).code == 0
+    return run.id_of("trip")
+
+
+def installed(home: Path, name: str, script: str) -> dict[str, str]:
+    """Put a program into a folder of its own, and return the environment that finds it."""
+    folder = home / "bin"
+    folder.mkdir(exist_ok=True)
+    program = folder / name
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("program", WRITTEN)
+def test_a_branch_is_written_for_each_program(run: Forklore, home: Path, trip: str, program: str) -> None:
+    told = json.loads(run(f"resume trip --in {program} --folder '{home}' --print --json").out)
+
+    text = Path(told["file"]).read_text()
+    assert told["program"] == program
+    assert text.index("Two nights in Lisbon?") < text.index("Casa do Jardim.")
+    assert not told["isOwn"]
+    assert not told["leftOut"]
+    assert trip.replace("-", "")[:12] in text.replace("-", "")  # Qwen Code takes no version 7
+
+
+def test_the_command_is_printed_as_one_types_it(run: Forklore, home: Path, trip: str) -> None:
+    ran = run(f"resume trip --in claude --folder '{home}' --print")
+
+    assert ran.lines == [f"cd '{home}'" if " " in str(home) else f"cd {home}", f"claude --resume {trip}"]
+    assert not run("ls --names").out.count("claude")
+
+
+def test_what_is_said_in_the_program_comes_back_into_the_conversation(
+    run: Forklore, home: Path, trip: str
+) -> None:
+    run("collect")
+    before = len(run("ls --json").lines)
+    row: dict[str, object] = {
+        "type": "user",
+        "uuid": "00000000-0000-4000-8000-000000000001",
+        "sessionId": trip,
+    }
+    row |= {"parentUuid": "LAST", "timestamp": "2026-11-28T12:00:00.000Z", "isSidechain": False}
+    row["message"] = {"role": "user", "content": "Three nights in Porto?"}
+    session = f'"$HOME"/.claude/projects/*/{trip}.jsonl'
+    last = 'grep -o \'"uuid":"[^"]*\' $f | tail -n 1 | cut -d \'"\' -f 4'
+    script = f"f=$(echo {session}); last=$({last}); echo '{json.dumps(row)}' | sed \"s/LAST/$last/\" >> $f"
+    variables = installed(home, "claude", script)
+
+    ran = run(f"resume trip --in claude-code --folder '{home}'", variables)
+
+    assert ran.code == 0, ran.err
+    assert run("log trip --oneline").out.count("Three nights in Porto?") == 1
+    assert run("log trip --oneline").out.count("Casa do Jardim.") == 1
+    assert len(run("ls --json").lines) == before
+    assert "1 new message" in ran.err
+
+
+def test_a_program_that_is_not_installed_is_told_with_how_to_get_it(
+    run: Forklore, home: Path, trip: str
+) -> None:
+    ran = run(f"resume {trip} --in pi --folder '{home}'", {"PATH": str(home)})
+
+    assert ran.code == 2
+    assert "pi is not installed: npm install" in ran.err
+
+
+def test_a_conversation_that_came_from_no_program_needs_one(run: Forklore, trip: str) -> None:
+    assert "name one with --in" in run(f"resume {trip} --print").err
+
+
+def test_a_program_that_takes_none_from_outside_is_told(run: Forklore, trip: str) -> None:
+    ran = run(f"resume {trip} --in cline --print")
+
+    assert ran.code == 2
+    assert "these do: claude-code" in ran.err
+
+
+def test_an_older_entry_is_gone_on_from_in_a_fork(run: Forklore, home: Path, trip: str) -> None:
+    ran = run(f"resume trip --at -2 --in codex --folder '{home}' --print --json")
+    told = json.loads(ran.out)
+
+    text = Path(told["file"]).read_text()
+    assert "Two nights in Lisbon?" in text
+    assert "Casa do Jardim." not in text
+    assert trip not in text
+
+
+def test_a_session_that_has_not_changed_is_resumed_as_its_own(run: Forklore, home: Path) -> None:
+    run("collect --program codex")
+    rows = [json.loads(line) for line in run("ls --json").lines]
+    files = sorted(home.rglob("rollout-*"))
+
+    told = [json.loads(run(f"resume {row['id']} --folder '{home}' --print --json").out) for row in rows]
+
+    assert any(one["isOwn"] for one in told)
+    own = next(one for one in told if one["isOwn"])
+    assert own["commands"] == [["codex", "resume", own["commands"][0][2]]]
+    assert own["commands"][0][2] in own["file"]
+    assert set(files) <= set(home.rglob("rollout-*"))
+
+
+def test_what_stood_in_the_place_of_a_session_is_kept_aside(run: Forklore, home: Path, trip: str) -> None:
+    command = f"resume trip --in claude --folder '{home}' --print --json"
+    file = Path(json.loads(run(command).out)["file"])
+    file.write_text(file.read_text() + '{"type":"custom-title","customTitle":"Mine"}\n')
+
+    run(command)
+
+    kept = [path.read_text() for path in (home / ".local/state/forklore").rglob(f"{trip}.*.jsonl")]
+    assert len(kept) == 1
+    assert "Mine" in kept[0]
+    assert "Mine" not in file.read_text()
