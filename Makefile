@@ -86,7 +86,7 @@ extras := service authorizer lambda local cli mcp
 adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-adapters test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size validate test-deployment client package package-npm deploy-emulated sam-local deploy restore lock clean
+.PHONY: help run test test-adapters test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local deploy restore lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -111,7 +111,7 @@ test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md; a few 
 programs: $(VENV)/ready ## let real agent programs write sessions, and hold the readers against them; ARGUMENTS='--only codex' is one of them
 	$(python) -m tools.programs $(ARGUMENTS)
 
-bench: $(VENV)/ready size ## measure costs, times and cold starts: three minutes, for which nothing else should run
+bench: $(VENV)/ready size-deployed ## measure costs, times and cold starts: three minutes, for which nothing else should run
 	$(python) -m tools.bench.costs
 	$(python) -m tools.bench.times
 
@@ -174,7 +174,7 @@ environments: $(parts) ## make what the tests run in
 openapi: $(VENV)/ready ## write docs/openapi.json anew from the operations
 	$(python) -m forklore_local.server.openapi > docs/openapi.json
 
-client: $(VENV)/ready openapi ## write the generated modules of the clients anew from the operations
+client: $(VENV)/ready ## write what is generated of the clients anew from the operations, and docs/openapi.json
 	$(python) -m tools.client
 
 fix: $(VENV)/ready ## format, and mend what the linter can
@@ -214,7 +214,10 @@ build: $(SAM)/locked ## build what is deployed into .aws-sam, without Docker; AR
 build-here: $(SAM)/locked
 	$(call build-for,$(machine),$(patsubst %/build,%,$(here)))
 
-size: build-here $(VENV)/ready $(runtime) ## print how large each part of the deployment is, and how long each function takes to start
+size: $(VENV)/ready ## print how many lines each room has: code, signatures, docstrings, tests, and what is generated
+	$(python) -m tools.size
+
+size-deployed: build-here $(VENV)/ready $(runtime) ## print how large each part of the deployment is, and how long each function takes to start
 	@du -sh "$(here)"/*/ | sort -h
 	$(in_runtime) $(python) -m tools.bench.cold_start --build "$(here)"
 

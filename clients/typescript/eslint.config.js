@@ -5,7 +5,7 @@ import typescript from "typescript-eslint";
 /** Return the rules for the package in a folder. */
 export const configured = (folder) =>
 	typescript.config(
-		{ ignores: ["build", "dist", "**/node_modules", "src/operations.ts"] },
+		{ ignores: ["build", "dist", "**/node_modules", "src/generated"] },
 		js.configs.recommended,
 		typescript.configs.strictTypeChecked,
 		typescript.configs.stylisticTypeChecked,

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from forklore import Conversation, Forklore
-from forklore.client.results import Entry
+from forklore.client.generated.results import Entry
 
 BATCH = 50
 """Entries of one append."""

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from forklore import Conversation, Forklore
-from forklore.client.results import Entry
+from forklore.client.generated.results import Entry
 from tests.web.growing import Pond, grow, pond
 from tests.web.steps import at_conversation, dialog, expect_read, go_to, let_time_pass, said, sign_in
 

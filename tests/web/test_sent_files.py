@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from playwright.sync_api import Page, expect
 
 from forklore import Conversation, Forklore
-from forklore.client.results import AttachedFile
+from forklore.client.generated.results import AttachedFile
 from tests.web import steps
 from tests.web.browser import Watch
 from tests.web.png import grey

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from forklore import Forklore
-from forklore.client.synchronous.conversation import Conversation
+from forklore.client.generated.synchronous.conversation import Conversation
 from forklore.client.transports.in_process import Embed
 
 QUERY_CHARACTERS = 500

@@ -1,4 +1,4 @@
-"""Generates `forklore/client/arguments.py`: what operations take, and methods hand on to them."""
+"""Generates `generated/arguments.py`: what operations take, and methods hand on to them."""
 
 from collections.abc import Mapping
 from functools import cache

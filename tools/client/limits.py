@@ -1,4 +1,4 @@
-"""Generates `forklore/client/limits.py`: the service's limits, which the client knows, too."""
+"""Generates `generated/limits.py`: the service's limits, which the client knows, too."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""Generates `forklore/client/operations.py`: the table of operations, a method for each."""
+"""Generates `generated/operations.py`: the table of operations, a method for each."""
 
 import re
 import textwrap
@@ -30,7 +30,7 @@ Every method raises the errors of `forklore.client.errors`.
 from collections.abc import Mapping
 from typing import Unpack
 
-from forklore.client import arguments, results
+from forklore.client.generated import arguments, results
 from forklore.client.calling import AsyncCalling, Calling, Method, operation
 from forklore.client.calls import Shape
 from forklore.client.decoding import nothing

@@ -1,4 +1,4 @@
-"""Generates `forklore/client/results.py`: a frozen dataclass for each model of an answer."""
+"""Generates `generated/results.py`: a frozen dataclass for each model of an answer."""
 
 import inspect
 import textwrap

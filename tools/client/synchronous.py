@@ -17,6 +17,7 @@ _WORDS = {
     r"\baiter\b": "iter",
     r"\badrive\b": "drive",
     r"\basync_(over|on|in)_": r"\1_",
+    r"\bforklore\.client\.asynchronous\b": "forklore.client.generated.synchronous",
     r"\basynchronous\b": "synchronous",
     r", for asyncio and trio": "",
     r", in the first call, which opens it": "",

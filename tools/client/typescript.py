@@ -1,4 +1,4 @@
-"""Generates `clients/typescript/src/operations.ts`: types and calls of all operations.
+"""Generates `clients/typescript/src/generated/operations.ts`: types and calls of all operations.
 
 The types and the words are those of `docs/openapi.json`.
 """
@@ -6,7 +6,6 @@ The types and the words are those of `docs/openapi.json`.
 import json
 import textwrap
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from forklore_service import limits
@@ -17,13 +16,12 @@ from tools.client.arguments import lengths_of_operation
 from tools.client.results import NAMES as RESULTS
 from tools.client.types import Schema
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"
 HEAD = """\
 // What the service takes and answers, and how each operation is called.
 //
 // Generated from the table of operations by `python -m tools.client`. Do not change it by hand.
 
-import type { Keyed, Matched, Sent, Shape } from "./wire.ts";
+import type { Keyed, Matched, Sent, Shape } from "../wire.ts";
 
 {limits}
 
@@ -46,9 +44,8 @@ TAKEN = ("parameters", "requestBody")
 WIDTH = 96
 
 
-def typescript_module() -> str:
-    """Return the text of the module."""
-    described = json.loads(DOCUMENT.read_text(encoding="utf-8"))
+def typescript_module(described: Any) -> str:
+    """Return the text of the module. described: the OpenAPI document."""
     by_name = {one["operationId"]: one for path in described["paths"].values() for one in path.values()}
     operations = [(operation, by_name[operation.name]) for operation in ALL]
     schemas: Mapping[str, Schema] = described["components"]["schemas"]

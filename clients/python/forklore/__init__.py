@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from forklore.client.errors import UnauthorizedError as UnauthorizedError
     from forklore.client.errors import UnavailableError as UnavailableError
     from forklore.client.errors import UnexpectedAnswerError as UnexpectedAnswerError
+    from forklore.client.generated.results import Entry as Entry
+    from forklore.client.generated.synchronous.client import Forklore as Forklore
+    from forklore.client.generated.synchronous.conversation import Conversation as Conversation
     from forklore.client.memory import Memory as Memory
     from forklore.client.messages import role_of as role_of
     from forklore.client.messages import text_of as text_of
-    from forklore.client.results import Entry as Entry
-    from forklore.client.synchronous.client import Forklore as Forklore
-    from forklore.client.synchronous.conversation import Conversation as Conversation
     from forklore.client.trees import Tree as Tree
 
 __all__ = [
@@ -75,9 +75,9 @@ _PLACES = {
     ),
     "memory": ("Memory",),
     "messages": ("role_of", "text_of"),
-    "results": ("Entry",),
-    "synchronous.client": ("Forklore",),
-    "synchronous.conversation": ("Conversation",),
+    "generated.results": ("Entry",),
+    "generated.synchronous.client": ("Forklore",),
+    "generated.synchronous.conversation": ("Conversation",),
     "trees": ("Tree",),
 }
 

@@ -2,7 +2,7 @@
 
 import { ConflictError, InputError } from "./errors.ts";
 import type { Said } from "./messages.ts";
-import type { AppendedEntry } from "./operations.ts";
+import type { AppendedEntry } from "./generated/operations.ts";
 import { whole, type AnswerWriter } from "./writing.ts";
 
 /** Appends the turn that an answer becomes. */

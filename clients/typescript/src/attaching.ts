@@ -3,7 +3,7 @@
 // The address of the bytes is all that they need. So no credential is sent there, and no error shows it.
 
 import { InputError, NoAnswerError, NotFoundError, UnexpectedAnswerError } from "./errors.ts";
-import { ATTACHMENT_INLINE_BYTES_MAX, type Attachment, type Operations } from "./operations.ts";
+import { ATTACHMENT_INLINE_BYTES_MAX, type Attachment, type Operations } from "./generated/operations.ts";
 import { pauseAfter, within, type Connection, type Limits } from "./sending.ts";
 import type { Sent } from "./wire.ts";
 

@@ -2,7 +2,7 @@
 
 import { InputError, TooLargeError } from "./errors.ts";
 import { newId, write } from "./json.ts";
-import { BODY_CHARACTERS_MAX } from "./operations.ts";
+import { BODY_CHARACTERS_MAX } from "./generated/operations.ts";
 import type { Call, Keyed, Matched, Shape } from "./wire.ts";
 
 const KEY_CHARACTERS_MAX = 255;

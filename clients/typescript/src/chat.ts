@@ -14,7 +14,7 @@ import {
 import { newId, stringify } from "./json.ts";
 import { message, roleOf, textOf } from "./messages.ts";
 import type { ChatFiles, Kept } from "./files.ts";
-import type { AppendEntries, Entry, Fork, Operations } from "./operations.ts";
+import type { AppendEntries, Entry, Fork, Operations } from "./generated/operations.ts";
 import { branchesOf, treeOf } from "./tree.ts";
 import { branchChangesOf } from "./watching.ts";
 import type { Keyed, Matched, Sent } from "./wire.ts";

@@ -1,7 +1,7 @@
 // The messages of a chat and its answers in progress, as chat interfaces keep them.
 
 import type { Role } from "./messages.ts";
-import type { AttachedFile, EntryFields } from "./operations.ts";
+import type { AttachedFile, EntryFields } from "./generated/operations.ts";
 
 /**
  * A message. data: what the interface keeps beside the text, as members of the entry's content. usage: what it has

@@ -17,7 +17,7 @@ import {
 	type Name,
 	type Operations,
 	type SearchConversations,
-} from "./operations.ts";
+} from "./generated/operations.ts";
 import { pagesOf, refusePaging, type Pages } from "./pages.ts";
 import { asked, HITS } from "./questions.ts";
 import {

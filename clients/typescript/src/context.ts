@@ -3,7 +3,7 @@
 import { InputError } from "./errors.ts";
 import { read, write } from "./json.ts";
 import { idOf, type EntryOrId } from "./messages.ts";
-import type { ListedEntry, Operations, PresentContext, Synced, SyncContext } from "./operations.ts";
+import type { ListedEntry, Operations, PresentContext, Synced, SyncContext } from "./generated/operations.ts";
 import { pagesOf, type Pages } from "./pages.ts";
 import type { Keyed, Sent } from "./wire.ts";
 

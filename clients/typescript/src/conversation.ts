@@ -40,7 +40,7 @@ import {
 	type Name,
 	type Operations,
 	type UpdateConversation,
-} from "./operations.ts";
+} from "./generated/operations.ts";
 import { Pages, pagesOf, refusePaging, type Page } from "./pages.ts";
 import { asked, HITS } from "./questions.ts";
 import { treeOf, type Tree } from "./tree.ts";

@@ -7,7 +7,7 @@ import { base64Of, sha256Of } from "./attaching.ts";
 import type { ChatMessage, PlacedMessage } from "./chatMessages.ts";
 import type { Forklore } from "./client.ts";
 import { ApiError, ConflictError, NotFoundError } from "./errors.ts";
-import { ATTACHMENTS_PER_ENTRY_MAX } from "./operations.ts";
+import { ATTACHMENTS_PER_ENTRY_MAX } from "./generated/operations.ts";
 import { isFinal } from "./writing.ts";
 
 /** What of a client moves files. */

@@ -28,7 +28,7 @@ export {
 export * from "./errors.ts";
 export { ExactNumber, read as parse, stringify } from "./json.ts";
 export { roleOf, textOf, type EntryOrId, type Role, type Said } from "./messages.ts";
-export type * from "./operations.ts";
+export type * from "./generated/operations.ts";
 export { Pages, type Page } from "./pages.ts";
 export type { Credential, Limits } from "./sending.ts";
 export type { Tree } from "./tree.ts";

@@ -2,7 +2,7 @@
 
 import { InputError } from "./errors.ts";
 import { stringify } from "./json.ts";
-import type { Entry } from "./operations.ts";
+import type { Entry } from "./generated/operations.ts";
 
 /** Who says a message. The service knows four: `user`, `ai`, `system` and `tool`. */
 export type Role = "user" | "human" | "ai" | "assistant" | "system" | "tool";

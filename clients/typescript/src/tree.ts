@@ -1,6 +1,6 @@
 // The history of a whole fork tree, as a message tree.
 
-import type { Fork, ListedEntry, ListForksArguments, Operations } from "./operations.ts";
+import type { Fork, ListedEntry, ListForksArguments, Operations } from "./generated/operations.ts";
 import { pagesOf } from "./pages.ts";
 import type { Sent } from "./wire.ts";
 

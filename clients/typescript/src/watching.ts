@@ -1,7 +1,7 @@
 // What is new, as it comes: by asking again and again, as the service says when.
 
 import { ApiError, NoAnswerError, NotFoundError } from "./errors.ts";
-import type { AnswerLog, Fork, ListedEntry, Operations } from "./operations.ts";
+import type { AnswerLog, Fork, ListedEntry, Operations } from "./generated/operations.ts";
 import { RETRIED } from "./sending.ts";
 import type { RawAnswer, Sent } from "./wire.ts";
 

@@ -2,7 +2,7 @@
 
 import { ApiError, ConflictError, InputError, NotFoundError } from "./errors.ts";
 import { stringify } from "./json.ts";
-import type { AnswerStatus, BeginAnswerArguments, Operations } from "./operations.ts";
+import type { AnswerStatus, BeginAnswerArguments, Operations } from "./generated/operations.ts";
 import { paused } from "./watching.ts";
 import type { Sent } from "./wire.ts";
 

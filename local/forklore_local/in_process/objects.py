@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 import tempfile
+import threading
 import time
 import weakref
 from collections.abc import Iterator
@@ -37,15 +38,17 @@ class FolderObjects:
     def __init__(self, folder: Path | None = None) -> None:
         self._folder, self._is_temporary = folder, folder is None
         self._is_tidy = False
+        self._making = threading.Lock()
 
     @property
     def folder(self) -> Path:
         """Where the objects are."""
-        if self._folder is None:
-            with _failing():
-                self._folder = Path(tempfile.mkdtemp(prefix="forklore-")).absolute()
-            weakref.finalize(self, _remove, self._folder, os.getpid())
-        return self._folder
+        with self._making:  # the first objects may come side by side
+            if self._folder is None:
+                with _failing():
+                    self._folder = Path(tempfile.mkdtemp(prefix="forklore-")).absolute()
+                weakref.finalize(self, _remove, self._folder, os.getpid())
+            return self._folder
 
     @property
     def _incoming(self) -> Path:

@@ -23,7 +23,7 @@ from forklore.adapters.claude_agent import ForkloreSessionStore, heads
 from forklore.adapters.claude_agent.messages import BYTES_MAX, TEXT_MAX
 from forklore.adapters.claude_agent.session_names import name_of
 from forklore.adapters.storable import size_of
-from forklore.client.limits import APPEND_ENTRIES_MAX
+from forklore.client.generated.limits import APPEND_ENTRIES_MAX
 from tests.clients.adapters.claude_agent_lines import new_key, other, said, store_of, turn
 from tests.clients.adapters.services import Service
 

@@ -21,7 +21,7 @@ from forklore.adapters.running import run
 from forklore.adapters.storable import restored
 from forklore.adapters.strands import ForkloreSessionRepository
 from forklore.client import jsontext
-from forklore.client.results import AttachedFile
+from forklore.client.generated.results import AttachedFile
 from tests.clients.adapters.chats import CHATS, ID, Chat, data_url, photo, source
 from tests.clients.adapters.claude_agent_lines import said
 from tests.clients.adapters.metered import Metered

@@ -15,7 +15,7 @@ from forklore.adapters.files import Stored
 from forklore.adapters.openai_agents import ForkloreSession, kept
 from forklore.adapters.openai_agents.items import drafts_of, packs_of
 from forklore.client.calls import Call
-from forklore.client.limits import APPEND_ENTRIES_MAX
+from forklore.client.generated.limits import APPEND_ENTRIES_MAX
 from tests.clients.adapters.services import Service
 from tests.clients.adapters.wires import Killed, Wire
 

@@ -10,7 +10,7 @@ import pytest
 
 import forklore
 from forklore import Conversation
-from forklore.client.results import ConversationDetails
+from forklore.client.generated.results import ConversationDetails
 from tests.clients.cli.running import Forklore, Ran
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from forklore.client import jsontext, limits
+from forklore.client import jsontext
+from forklore.client.generated import limits
 from forklore.importing import checks, plan
 from forklore.importing.foreign_trees import ImportReport, Reason
 from forklore.importing.plan import PlannedAt

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forklore.client.limits import ENTRY_BYTES_MAX
+from forklore.client.generated.limits import ENTRY_BYTES_MAX
 from forklore.importing.files import read_file
 from forklore.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport
 from forklore.importing.laying_out import lines_of

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from forklore.client import errors, results
+from forklore.client import errors
 from forklore.client.calls import RawAnswer
 from forklore.client.decoding import failure, nothing, result_of
 from forklore.client.errors import ApiError, UnexpectedAnswerError
+from forklore.client.generated import results
 from forklore.client.messages import id_of, message, role_of, text_of
 
 STATUSES = {

@@ -45,7 +45,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def pace(monkeypatch: pytest.MonkeyPatch, **settings: float) -> None:
     """Change the pace of answers."""
-    for kind in ("asynchronous", "synchronous"):
+    for kind in ("asynchronous", "generated.synchronous"):
         for name, seconds in settings.items():
             monkeypatch.setattr(f"forklore.client.{kind}.answers.{name}", seconds)
 

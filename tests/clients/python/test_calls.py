@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from forklore.client import limits
 from forklore.client.calls import Call
 from forklore.client.errors import InputError, TooLargeError
-from forklore.client.operations import SHAPES
+from forklore.client.generated import limits
+from forklore.client.generated.operations import SHAPES
 
 ID = "00000000-0000-4000-8000-000000000001"
 APPEND = SHAPES["appendEntry"]

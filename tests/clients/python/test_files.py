@@ -28,8 +28,8 @@ from forklore import (
     UnexpectedAnswerError,
 )
 from forklore.client.files import Target
-from forklore.client.limits import ATTACHMENT_BYTES_MAX, ATTACHMENT_INLINE_BYTES_MAX
-from forklore.client.results import AttachedFile
+from forklore.client.generated.limits import ATTACHMENT_BYTES_MAX, ATTACHMENT_INLINE_BYTES_MAX
+from forklore.client.generated.results import AttachedFile
 from forklore.client.retrying import Options
 from forklore.client.transports.addresses import located
 from forklore_service.aws import wiring

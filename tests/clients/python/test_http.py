@@ -19,7 +19,7 @@ from forklore import (
     UnexpectedAnswerError,
 )
 from forklore.client.calls import Call, RawAnswer, TransportError
-from forklore.client.operations import SHAPES
+from forklore.client.generated.operations import SHAPES
 from forklore.client.transports.http import AsyncHttpTransport, HttpTransport, retry_after_s
 from tests.clients.python.ways import MODES
 

@@ -58,7 +58,7 @@ def test_importing_everything_is_cheap_and_imports_no_package_that_a_transport_n
     modules = set(in_new_process(COST))
 
     assert sum(name.startswith("forklore.") for name in modules) < MODULES_MAX
-    assert "forklore.client.synchronous.client" in modules
+    assert "forklore.client.generated.synchronous.client" in modules
     assert modules.isdisjoint(HEAVY)
     assert not [name for name in modules if f"{name}.".startswith(NOT_THE_CLIENT)]
 

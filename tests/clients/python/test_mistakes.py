@@ -17,7 +17,7 @@ from forklore import (
     UnexpectedAnswerError,
 )
 from forklore.client.calls import Call, RawAnswer, TransportError
-from forklore.client.operations import SHAPES, Operations
+from forklore.client.generated.operations import SHAPES, Operations
 from forklore.client.result_base import Value
 from forklore.client.retrying import Options
 from forklore_service.api.requests import Described

@@ -21,7 +21,7 @@ from forklore import (
     TooLargeError,
 )
 from forklore.client.calls import Call, TransportError
-from forklore.client.operations import SHAPES
+from forklore.client.generated.operations import SHAPES
 from forklore.client.transports.direct import Identity, input_text
 from forklore.client.transports.on_lambda import LambdaTransport
 

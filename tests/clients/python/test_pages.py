@@ -12,7 +12,7 @@ import pytest
 from forklore.client.asynchronous.pages import AsyncPages
 from forklore.client.asynchronous.pages import Page as AsyncPage
 from forklore.client.errors import UnexpectedAnswerError
-from forklore.client.synchronous.pages import Page, Pages
+from forklore.client.generated.synchronous.pages import Page, Pages
 from tests.clients.python.ways import MODES
 
 Table = Mapping[str | None, tuple[list[int], str | None]]

@@ -9,7 +9,7 @@ import pytest
 
 from forklore.client.calls import Call, RawAnswer, Shape, TransportError
 from forklore.client.errors import NoAnswerError
-from forklore.client.operations import SHAPES
+from forklore.client.generated.operations import SHAPES
 from forklore.client.retrying import PAUSE_FIRST_S, PAUSE_MAX_S, Options, Outcome, Send, Sleep, attempts
 
 ID = "00000000-0000-4000-8000-000000000001"

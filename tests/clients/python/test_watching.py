@@ -22,8 +22,8 @@ from forklore import (
     text_of,
 )
 from forklore.client.calls import Call, RawAnswer
-from forklore.client.operations import SHAPES
-from forklore.client.results import AnswerLog, Entry, ListedEntry
+from forklore.client.generated.operations import SHAPES
+from forklore.client.generated.results import AnswerLog, Entry, ListedEntry
 from forklore.client.retrying import RETRIED, Options
 from forklore_service.api import watching
 from tests.clients.python.ways import WAYS, Way, opened
@@ -86,7 +86,7 @@ def test_each_entry_after_the_last_one_comes_once_and_in_order(way: Way) -> None
 def test_a_watch_begins_behind_an_entry_or_at_the_beginning_and_goes_over_any_number_of_pages(
     way: Way, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for kind in ("asynchronous", "synchronous"):
+    for kind in ("asynchronous", "generated.synchronous"):
         monkeypatch.setattr(f"forklore.client.{kind}.watching.PAGE_ENTRIES", 2)
     chat = way.client().conversation()
     said = [way.run(lambda n=n: chat.say("user", f"{n}")) for n in range(6)]
@@ -235,7 +235,7 @@ def test_a_watch_outlives_a_server_that_is_killed_and_started_again(tmp_path: Pa
 def test_a_watch_outlives_each_status_after_which_a_call_is_sent_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for kind in ("asynchronous", "synchronous"):
+    for kind in ("asynchronous", "generated.synchronous"):
         monkeypatch.setattr(f"forklore.client.{kind}.watching.LOST_S", 0.01)
     with Forklore.local(user="ann") as ann:
         chat = ann.conversation()

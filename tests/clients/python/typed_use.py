@@ -14,8 +14,8 @@ from forklore import (
     role_of,
     text_of,
 )
-from forklore.client import results
 from forklore.client.calls import RawAnswer
+from forklore.client.generated import results
 
 
 def talk(url: str) -> list[str | None]:

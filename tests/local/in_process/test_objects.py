@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -220,3 +222,10 @@ def test_the_objects_of_a_folder_remain_and_those_of_none_are_gone_at_the_end(
 
     assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
     assert (tmp_path / "data" / FILE).exists()
+
+
+def test_objects_that_come_side_by_side_lie_in_one_temporary_folder() -> None:
+    for _ in range(20):
+        kept = FolderObjects()
+        with closing(kept), ThreadPoolExecutor(8) as threads:
+            assert len(set(threads.map(lambda _, kept=kept: kept.folder, range(8)))) == 1

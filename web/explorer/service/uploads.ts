@@ -5,7 +5,7 @@ import { newId } from "../../../clients/typescript/src/json.ts";
 import {
 	ATTACHMENT_BYTES_MAX,
 	ATTACHMENTS_PER_ENTRY_MAX,
-} from "../../../clients/typescript/src/operations.ts";
+} from "../../../clients/typescript/src/generated/operations.ts";
 import { counted } from "../model/words.ts";
 import { sentenceOf, type Attach } from "./connection.ts";
 import { Source } from "./source.ts";

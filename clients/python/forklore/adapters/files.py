@@ -23,8 +23,8 @@ from forklore.adapters.running import PAUSE, Steps
 from forklore.adapters.storable import storable
 from forklore.client import jsontext
 from forklore.client.files import plain_name
-from forklore.client.limits import ATTACHMENTS_PER_ENTRY_MAX
-from forklore.client.results import AttachedFile, Entry
+from forklore.client.generated.limits import ATTACHMENTS_PER_ENTRY_MAX
+from forklore.client.generated.results import AttachedFile, Entry
 
 E = TypeVar("E", bound=Entry)
 LETTERS_MIN = 43_692

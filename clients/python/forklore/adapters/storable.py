@@ -7,7 +7,7 @@ from typing import Any
 
 from forklore.client import jsontext
 from forklore.client.errors import InputError, TooLargeError
-from forklore.client.limits import ENTRY_BYTES_MAX, NAME_BYTES_MAX, escaped_size
+from forklore.client.generated.limits import ENTRY_BYTES_MAX, NAME_BYTES_MAX, escaped_size
 
 LEVELS_MAX = 40
 """Of a value; the service takes 64 of a whole request."""

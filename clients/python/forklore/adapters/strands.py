@@ -15,9 +15,9 @@ from forklore import AsyncForklore, ConflictError, Conversation, Forklore, NotFo
 from forklore.adapters.files import Files, Stored, attachments, misses_file
 from forklore.adapters.running import run
 from forklore.adapters.storable import checked_name, restored, shortened
+from forklore.client.generated.limits import PAGE_ENTRIES_MAX
+from forklore.client.generated.results import Entry
 from forklore.client.kinds import as_sync
-from forklore.client.limits import PAGE_ENTRIES_MAX
-from forklore.client.results import Entry
 from forklore.extras import needing
 
 with needing("strands"):

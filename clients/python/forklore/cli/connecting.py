@@ -21,7 +21,7 @@ from forklore.extras import from_extra
 
 if TYPE_CHECKING:
     from forklore.client.calls import Call, RawAnswer
-    from forklore.client.synchronous.client import Forklore
+    from forklore.client.generated.synchronous.client import Forklore
     from forklore.client.transports import Transport
 
 
@@ -73,8 +73,8 @@ def connected(target: Target, *, makes: bool) -> "Forklore":
     Raises SettingsError if it is not to be made, InputError for what cannot be one, and SystemExit
     if its extra is not installed.
     """
+    from forklore.client.generated.synchronous.client import Forklore
     from forklore.client.opening import over_http
-    from forklore.client.synchronous.client import Forklore
 
     match target:
         case OverHttp(url, token, client_key):

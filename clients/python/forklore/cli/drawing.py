@@ -15,9 +15,9 @@ from forklore.client.parts import is_shown
 from forklore.exporting.branches import PAGE_ENTRIES, Row, live_rows
 
 if TYPE_CHECKING:
-    from forklore.client.results import Entry
-    from forklore.client.synchronous.client import Forklore
-    from forklore.client.synchronous.conversation import Conversation
+    from forklore.client.generated.results import Entry
+    from forklore.client.generated.synchronous.client import Forklore
+    from forklore.client.generated.synchronous.conversation import Conversation
 
 COLOURS = ("red", "green", "yellow", "blue", "magenta", "cyan")
 TEXT_MAX = 200  # characters kept of an entry

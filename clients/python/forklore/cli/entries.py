@@ -5,9 +5,9 @@ from typing import Any
 
 from forklore.cli.output import Output, Part, moment
 from forklore.client import jsontext
+from forklore.client.generated.results import ConversationDetails, Entry
 from forklore.client.messages import role_of, said_at, time_in
 from forklore.client.parts import OF_MESSAGE, files_in, line_of, lines_in, words_in
-from forklore.client.results import ConversationDetails, Entry
 from forklore.client.spoken import HISTORY
 
 STYLES = {"user": "green", "ai": "cyan", "system": "magenta", "tool": "blue"}

@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 
 from forklore.cli.entries import show_entries
 from forklore.cli.output import Output
+from forklore.client.generated.results import AnswerLog, Entry
 from forklore.client.parts import is_shown
-from forklore.client.results import AnswerLog, Entry
 
 
 def show_as_they_come(

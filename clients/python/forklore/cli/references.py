@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from forklore.cli.exits import NOT_FOUND, CommandError
 
 if TYPE_CHECKING:
-    from forklore.client.results import Entry
-    from forklore.client.synchronous.conversation import Conversation
+    from forklore.client.generated.results import Entry
+    from forklore.client.generated.synchronous.conversation import Conversation
 
 FROM_END_MAX = 1000
 """How far from the end an entry can be named: so many are on one page of a list."""

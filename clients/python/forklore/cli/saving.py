@@ -12,7 +12,7 @@ from forklore.cli.escaping import visible
 from forklore.cli.exits import REFUSED, CommandError
 from forklore.cli.progress import moving
 from forklore.cli.shell import Shell
-from forklore.client.results import Entry
+from forklore.client.generated.results import Entry
 from forklore.exporting.kept_files import is_file_of, make_folder
 
 NAME_BYTES_MAX = 200

@@ -17,9 +17,9 @@ from forklore.cli.settings import FIELDS, PROFILE, OverHttp, Target, started_by
 from forklore.client.errors import ApiError, NotFoundError, is_forklores
 
 if TYPE_CHECKING:
-    from forklore.client.results import Name
-    from forklore.client.synchronous.client import Forklore
-    from forklore.client.synchronous.conversation import Conversation
+    from forklore.client.generated.results import Name
+    from forklore.client.generated.synchronous.client import Forklore
+    from forklore.client.generated.synchronous.conversation import Conversation
 
 
 PAGE_ROWS = 200

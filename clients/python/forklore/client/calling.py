@@ -9,9 +9,9 @@ from functools import wraps
 from inspect import Parameter, Signature
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypedDict, TypeVar, get_args, overload
 
-from forklore.client.arguments import LENGTHS_MAX
 from forklore.client.calls import MORE, Call, RawAnswer, Shape, TransportError
 from forklore.client.decoding import result_of
+from forklore.client.generated.arguments import LENGTHS_MAX
 from forklore.client.result_base import wire_name
 from forklore.client.retrying import Options, Outcome, Send, attempts
 from forklore.client.transports import AsyncTransport, Transport

@@ -9,7 +9,7 @@ from typing import Any
 
 from forklore.client import jsontext
 from forklore.client.errors import InputError, TooLargeError
-from forklore.client.limits import BODY_CHARACTERS_MAX, IDEMPOTENCY_KEY_CHARACTERS_MAX
+from forklore.client.generated.limits import BODY_CHARACTERS_MAX, IDEMPOTENCY_KEY_CHARACTERS_MAX
 
 REVISION = "expectRevision"
 """The condition of a call about a name: the revision that the caller has seen."""

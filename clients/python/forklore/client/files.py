@@ -18,12 +18,12 @@ from types import TracebackType
 from typing import IO, Any, Self, cast
 
 from forklore.client.errors import InputError, TooLargeError, UnexpectedAnswerError
-from forklore.client.limits import (
+from forklore.client.generated.limits import (
     ATTACHMENT_BYTES_MAX,
     ATTACHMENT_INLINE_BYTES_MAX,
     ATTACHMENT_NAME_BYTES_MAX,
 )
-from forklore.client.results import AttachedFile, Attachment, Sending
+from forklore.client.generated.results import AttachedFile, Attachment, Sending
 from forklore.client.retrying import Options
 
 FileGiven = str | os.PathLike[str] | tuple[str, bytes] | IO[bytes] | Attachment | AttachedFile

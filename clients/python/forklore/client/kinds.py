@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from forklore.client.asynchronous.client import AsyncForklore
 from forklore.client.calls import Call, RawAnswer
-from forklore.client.synchronous.client import Forklore
+from forklore.client.generated.synchronous.client import Forklore
 from forklore.client.transports import Transport
 
 C = TypeVar("C", bound=Forklore | AsyncForklore)

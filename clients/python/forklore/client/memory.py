@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+from forklore.client.generated.results import Entry
 from forklore.client.messages import id_of
 from forklore.client.omitted import Omitted
-from forklore.client.results import Entry
 
 NOTHING = "none"
 """What a memory is based on where there was none."""

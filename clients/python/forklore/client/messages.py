@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from forklore.client.errors import InputError
-from forklore.client.results import Entry
+from forklore.client.generated.results import Entry
 from forklore.client.spoken import HISTORY, ROLES, is_parts
 
 Role = Literal["user", "human", "ai", "assistant", "system", "tool"]

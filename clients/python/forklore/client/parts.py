@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
 from forklore.client import jsontext
-from forklore.client.results import Entry
+from forklore.client.generated.results import Entry
 from forklore.client.spoken import said, text_in
 
 Part = Mapping[str, Any]

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.limits import ELEMENTS_MAX, escaped_size
+from forklore.client.generated.limits import ELEMENTS_MAX, escaped_size
 from forklore.client.messages import Said, message
 
 PART_BYTES_MAX = 32_000

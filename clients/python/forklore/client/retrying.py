@@ -14,7 +14,7 @@ from typing import cast
 
 from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.errors import ApiError, InputError, NoAnswerError
-from forklore.client.limits import WAIT_SECONDS_MAX
+from forklore.client.generated.limits import WAIT_SECONDS_MAX
 
 _JITTER = SystemRandom().uniform
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.1, 5.0

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from forklore.client.results import Fork, ListedEntry
+from forklore.client.generated.results import Fork, ListedEntry
 
 
 class Tree(NamedTuple):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from forklore.client.result_base import wire
 
 if TYPE_CHECKING:
-    from forklore.client.synchronous.conversation import Conversation
+    from forklore.client.generated.synchronous.conversation import Conversation
 
 PAGE_ENTRIES = 1_000
 Row = dict[str, Any]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from forklore.client.errors import NotFoundError
+from forklore.client.generated.results import AttachedFile
 from forklore.client.parts import Part
-from forklore.client.results import AttachedFile
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[\w=.-]+)*;base64,(.*)", re.DOTALL)
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")

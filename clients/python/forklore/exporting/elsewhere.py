@@ -9,9 +9,9 @@ from itertools import groupby
 from typing import Any
 
 from forklore.client import jsontext
+from forklore.client.generated.results import AttachedFile, ConversationDetails, Entry
 from forklore.client.messages import role_of, said_at
 from forklore.client.parts import OF_MESSAGE, Part, attached_in, files_in, is_shown, line_of, parts_in
-from forklore.client.results import AttachedFile, ConversationDetails, Entry
 from forklore.client.spoken import HISTORY, said, text_in
 from forklore.exporting.bytes_within import Files, Inline, inline_of
 

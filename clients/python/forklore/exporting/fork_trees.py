@@ -17,8 +17,8 @@ from forklore.exporting.jsonlines import CONVERSATION, ENTRY, Line, tree_lines
 from forklore.exporting.kept_files import Keeping
 
 if TYPE_CHECKING:
-    from forklore.client.results import Entry
-    from forklore.client.synchronous.client import Forklore
+    from forklore.client.generated.results import Entry
+    from forklore.client.generated.synchronous.client import Forklore
 
 AHEAD = 4
 """How many branches are read ahead for each thread."""

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.arguments import Described, Written
+from forklore.client.generated.arguments import Described, Written
 from forklore.client.result_base import wire_name
 
 VERSION = 1

@@ -12,8 +12,8 @@ from forklore.client.errors import InputError
 from forklore.client.result_base import wire
 
 if TYPE_CHECKING:
-    from forklore.client.results import AttachedFile, Entry
-    from forklore.client.synchronous.client import Forklore
+    from forklore.client.generated.results import AttachedFile, Entry
+    from forklore.client.generated.synchronous.client import Forklore
 
 ENDING = ".files"
 MEMBERS = ("name", "contentType", "size", "sha256")

@@ -12,7 +12,7 @@ from forklore.exporting.kept_files import is_file_of
 from forklore.importing.held_files import ARCHIVE_ERRORS, Held, HeldFile
 
 if TYPE_CHECKING:
-    from forklore.client.synchronous.client import Forklore
+    from forklore.client.generated.synchronous.client import Forklore
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 

@@ -26,7 +26,7 @@ from forklore.importing.loading import (
 from forklore.importing.plan import Plan
 
 if TYPE_CHECKING:
-    from forklore.client.synchronous.client import Forklore
+    from forklore.client.generated.synchronous.client import Forklore
     from forklore.importing.brought_files import Brought
 
 Send = Callable[[ImportCall], ImportAnswer | ImportRefusal]

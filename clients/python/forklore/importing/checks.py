@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from forklore.client import jsontext
 from forklore.client.errors import InputError
-from forklore.client.limits import (
+from forklore.client.generated.limits import (
     ELEMENTS_MAX,
     ENTRY_BYTES_MAX,
     ESCAPED_BYTES_MAX,

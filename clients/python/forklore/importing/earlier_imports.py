@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forklore.client import jsontext
 from forklore.client.errors import BadRequestError, ConflictError, ForbiddenError, NotFoundError
-from forklore.client.results import ConversationDetails
+from forklore.client.generated.results import ConversationDetails
 from forklore.importing.carrying_out import Carried, Unchanged
 from forklore.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport, Link, Reason
 from forklore.importing.identity import own_ids_in
@@ -33,7 +33,7 @@ from forklore.importing.plan_trees import (
 from forklore.importing.there import Ref, There, ThereLine, read_trees
 
 if TYPE_CHECKING:
-    from forklore.client.synchronous.client import Forklore
+    from forklore.client.generated.synchronous.client import Forklore
 
 PAGE_ROWS = 200
 _TOLD = (

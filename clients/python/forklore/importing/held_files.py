@@ -11,7 +11,7 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from forklore.client.files import plain_name
-from forklore.client.limits import ATTACHMENT_BYTES_MAX
+from forklore.client.generated.limits import ATTACHMENT_BYTES_MAX
 
 ID_CHARACTERS_MIN = 8
 """A shorter id may be the beginning of any name."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.limits import ATTACHMENTS_PER_ENTRY_MAX
+from forklore.client.generated.limits import ATTACHMENTS_PER_ENTRY_MAX
 from forklore.importing.checks import kept, time_of, title_of, without_halves
 from forklore.importing.file_records import FileRecord, UnfinishedError
 from forklore.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport, Link, Reason

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.limits import ENTRY_BYTES_MAX, escaped_size, packs
+from forklore.client.generated.limits import ENTRY_BYTES_MAX, escaped_size, packs
 from forklore.importing.foreign_trees import MalformedFileError
 from forklore.importing.there import Own
 

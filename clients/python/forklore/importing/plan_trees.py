@@ -25,7 +25,7 @@ from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 from forklore.client import jsontext
-from forklore.client.limits import METADATA_BYTES_MAX, escaped_size
+from forklore.client.generated.limits import METADATA_BYTES_MAX, escaped_size
 from forklore.importing.checks import kept, keys_for, storable_metadata, title_of
 from forklore.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport, Reason
 from forklore.importing.identity import number_in, words_of

@@ -9,7 +9,7 @@ from forklore.importing.foreign_trees import ForeignMessage, Link
 from forklore.importing.identity import calls_in, loose_words_of, number_in, results_that_tell, words_of
 
 if TYPE_CHECKING:
-    from forklore.client.synchronous.client import Forklore
+    from forklore.client.generated.synchronous.client import Forklore
 
 PAGE_ENTRIES = 1_000
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 from mcp.server.transport_security import TransportSecuritySettings
 
-from forklore.client.synchronous.client import Forklore
+from forklore.client.generated.synchronous.client import Forklore
 from forklore.mcp.server import make_server
 from forklore.mcp.tools import Call
 

@@ -17,9 +17,10 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, ValidationError
 
-from forklore.client import VERSION, results
+from forklore.client import VERSION
 from forklore.client.errors import ApiError, NoAnswerError, NotFoundError, ServerError
-from forklore.client.synchronous.client import Forklore
+from forklore.client.generated import results
+from forklore.client.generated.synchronous.client import Forklore
 from forklore.mcp import shown
 from forklore.mcp.tools import ROWS, Call, EntryId, Reference, Tools
 

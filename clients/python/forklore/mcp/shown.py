@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from forklore.client import results
+from forklore.client.generated import results
 from forklore.client.messages import role_of, said_at, text_of
 
 CONVERSATIONS = "forklore://conversations/"

@@ -12,9 +12,9 @@ from mcp.server.mcpserver import Context
 from pydantic import AfterValidator, Field
 
 from forklore.client.errors import InputError, NotFoundError
+from forklore.client.generated.synchronous.client import Forklore
+from forklore.client.generated.synchronous.conversation import Conversation
 from forklore.client.retrying import NOT_FOUND
-from forklore.client.synchronous.client import Forklore
-from forklore.client.synchronous.conversation import Conversation
 from forklore.mcp import shown
 
 ROWS, ROWS_MAX = 20, 50

@@ -16,7 +16,7 @@ from forklore.sessions.finding import SessionFile
 from forklore.sessions.seen import Seen
 
 if TYPE_CHECKING:
-    from forklore.client.synchronous.client import Forklore
+    from forklore.client.generated.synchronous.client import Forklore
 
 THREADS = 2
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from forklore.client.results import ConversationDetails, Entry
+from forklore.client.generated.results import ConversationDetails, Entry
 from forklore.exporting.bytes_within import Files
 from forklore.exporting.elsewhere import turns_of
 from forklore.exporting.programs.talks import Talk, with_files

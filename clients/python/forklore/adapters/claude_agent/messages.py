@@ -6,7 +6,7 @@ from typing import Any
 
 from forklore.adapters.files import Stored, attachments
 from forklore.adapters.storable import checked_size, shortened
-from forklore.client.limits import APPEND_ENTRIES_MAX, ATTACHMENTS_PER_ENTRY_MAX, packs
+from forklore.client.generated.limits import APPEND_ENTRIES_MAX, ATTACHMENTS_PER_ENTRY_MAX, packs
 
 Line = Mapping[str, Any]
 

@@ -38,8 +38,8 @@ from forklore.adapters.claude_agent.session_names import (
 from forklore.adapters.files import Files, Stored, misses_file
 from forklore.adapters.running import arun
 from forklore.adapters.storable import restored
+from forklore.client.generated.results import Entries, Name
 from forklore.client.kinds import as_async
-from forklore.client.results import Entries, Name
 
 HISTORY = "history"
 PAGE_ENTRIES = 1_000

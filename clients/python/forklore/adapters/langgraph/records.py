@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from forklore.client.limits import ATTACHMENTS_PER_ENTRY_MAX, ELEMENTS_MAX, packs
-from forklore.client.results import AttachedFile
+from forklore.client.generated.limits import ATTACHMENTS_PER_ENTRY_MAX, ELEMENTS_MAX, packs
+from forklore.client.generated.results import AttachedFile
 from forklore.extras import needing
 
 with needing("langgraph"):

@@ -31,7 +31,7 @@ from forklore.adapters.langgraph.records import (
 from forklore.adapters.langgraph.shown import MESSAGES, Seen, goes_on_from, seen_of, shown
 from forklore.adapters.running import PAUSE, Steps
 from forklore.adapters.storable import checked_name
-from forklore.client.results import AttachedFile, Entries
+from forklore.client.generated.results import AttachedFile, Entries
 from forklore.extras import needing
 
 with needing("langgraph"):

@@ -10,7 +10,7 @@ from typing import Any
 
 from forklore import Forklore
 from forklore.adapters.openai_agents import ForkloreSession
-from forklore.client.limits import APPEND_ENTRIES_MAX
+from forklore.client.generated.limits import APPEND_ENTRIES_MAX
 from forklore.extras import needing
 
 with needing("openai-agents"):

@@ -13,9 +13,14 @@ from typing import Any
 from forklore.adapters.files import Stored, attachments
 from forklore.adapters.storable import checked_size, restored, shortened
 from forklore.client.errors import TooLargeError
-from forklore.client.limits import APPEND_ENTRIES_MAX, ATTACHMENTS_PER_ENTRY_MAX, PAGE_BYTES_MAX, packs
+from forklore.client.generated.limits import (
+    APPEND_ENTRIES_MAX,
+    ATTACHMENTS_PER_ENTRY_MAX,
+    PAGE_BYTES_MAX,
+    packs,
+)
+from forklore.client.generated.results import Entry
 from forklore.client.messages import role_of, text_of
-from forklore.client.results import Entry
 
 Item = dict[str, Any]
 CONTENT_TYPE = "history/openai-agents"

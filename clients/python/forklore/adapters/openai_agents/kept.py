@@ -16,8 +16,8 @@ from forklore.adapters.files import Files
 from forklore.adapters.openai_agents.items import Item, drafts_of, is_said_by_user, items_of, plain
 from forklore.adapters.running import run
 from forklore.client.errors import BadRequestError
-from forklore.client.limits import PAGE_ENTRIES_MAX
-from forklore.client.results import Entry, Name
+from forklore.client.generated.limits import PAGE_ENTRIES_MAX
+from forklore.client.generated.results import Entry, Name
 
 HISTORY: Literal["history"] = "history"
 INVALID_CURSOR = "invalid_cursor"

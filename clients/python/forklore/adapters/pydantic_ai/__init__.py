@@ -11,9 +11,9 @@ from forklore.adapters.files import Files, misses_file
 from forklore.adapters.running import arun
 from forklore.adapters.storable import checked_name
 from forklore.client.errors import BadRequestError
+from forklore.client.generated.limits import PAGE_ENTRIES_MAX
+from forklore.client.generated.results import Appended, Entries, Name
 from forklore.client.kinds import as_async
-from forklore.client.limits import PAGE_ENTRIES_MAX
-from forklore.client.results import Appended, Entries, Name
 from forklore.extras import needing
 
 with needing("pydantic-ai"):

@@ -24,8 +24,9 @@ from forklore.adapters.storable import (
     size_of,
     storable,
 )
-from forklore.client import jsontext, results
-from forklore.client.limits import APPEND_ENTRIES_MAX, ENTRY_BYTES_MAX, packs
+from forklore.client import jsontext
+from forklore.client.generated import results
+from forklore.client.generated.limits import APPEND_ENTRIES_MAX, ENTRY_BYTES_MAX, packs
 
 HISTORY, RECORD = "history", "application/vnd.pydantic-ai.record+json"
 BEGIN = "begin"

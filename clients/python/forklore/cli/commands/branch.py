@@ -11,8 +11,8 @@ from forklore.cli.parameters import ConversationArgument, Yes
 from forklore.cli.references import check_name, entry_id_of
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+from forklore.client.generated.results import Conversations, Fork
 from forklore.client.result_base import wire
-from forklore.client.results import Conversations, Fork
 
 
 def register(app: typer.Typer) -> None:

@@ -12,11 +12,11 @@ from forklore.cli.output import Output
 from forklore.cli.parameters import ConversationArgument
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+from forklore.client.generated.results import ComparedBranch, Comparison, Entry
 from forklore.client.parts import is_shown
-from forklore.client.results import ComparedBranch, Comparison, Entry
 
 if TYPE_CHECKING:
-    from forklore.client.synchronous.conversation import Conversation
+    from forklore.client.generated.synchronous.conversation import Conversation
 
 PAGE_ENTRIES = 200
 

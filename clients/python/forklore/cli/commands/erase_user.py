@@ -11,7 +11,7 @@ from forklore.cli.output import Part
 from forklore.cli.progress import progress
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
-from forklore.client.results import Erasure
+from forklore.client.generated.results import Erasure
 
 LOOK_SECONDS = 2.0
 """How long to wait before the erasure is looked at again."""

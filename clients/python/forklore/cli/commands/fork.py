@@ -64,9 +64,11 @@ def register(app: typer.Typer) -> None:
         if after is not None:
             fields["after"] = entry_id_of(source, after)
         current = shell.current_branch(source) if promote else None
-        several = count if count is not None and count > 1 else None
-        made = source.fork(count=several, title=title, **fields)
-        for one in made if isinstance(made, list) else [made]:
+        if count is not None and count > 1:
+            made = source.fork(count=count, title=title, **fields)
+        else:
+            made = [source.fork(title=title, **fields)]
+        for one in made:
             if shell.out.is_json:
                 shell.out.result(one.details())
             else:

@@ -12,7 +12,7 @@ from forklore.cli.exits import NO
 from forklore.cli.output import Part
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
-from forklore.client.results import Hit
+from forklore.client.generated.results import Hit
 
 FOUND = "bold red"
 BETWEEN = " … "

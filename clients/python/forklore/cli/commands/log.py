@@ -13,11 +13,11 @@ from forklore.cli.following import show_as_they_come
 from forklore.cli.parameters import ConversationArgument
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+from forklore.client.generated.results import AnswerLog, Entry
 from forklore.client.parts import is_shown
-from forklore.client.results import AnswerLog, Entry
 
 if TYPE_CHECKING:
-    from forklore.client.synchronous.conversation import Conversation
+    from forklore.client.generated.synchronous.conversation import Conversation
 
 PAGE_MAX = 100
 Channel = Literal["history", "context"]

@@ -13,8 +13,8 @@ from forklore.cli.exits import CommandError
 from forklore.cli.output import Part, moment
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+from forklore.client.generated.results import ConversationDetails, Name
 from forklore.client.messages import time_in
-from forklore.client.results import ConversationDetails, Name
 
 Mode = Literal["latest-fork", "current", "roots", "all"]
 Order = Literal["used", "created"]

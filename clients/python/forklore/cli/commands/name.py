@@ -12,7 +12,7 @@ from forklore.cli.references import check_name
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 from forklore.client.errors import ConflictError
-from forklore.client.results import Name
+from forklore.client.generated.results import Name
 
 
 def register(app: typer.Typer) -> None:

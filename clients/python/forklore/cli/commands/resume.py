@@ -15,7 +15,7 @@ from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 
 if TYPE_CHECKING:
-    from forklore.client.synchronous.conversation import Conversation
+    from forklore.client.generated.synchronous.conversation import Conversation
     from forklore.sessions.programs import Program
     from forklore.sessions.resuming import Ready
 

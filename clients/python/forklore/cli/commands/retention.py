@@ -11,7 +11,7 @@ from forklore.cli.parameters import Endpoint, Region, TableToRead
 from forklore.cli.progress import progress
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
-from forklore.client.limits import RETENTION_DAYS_MAX
+from forklore.client.generated.limits import RETENTION_DAYS_MAX
 
 
 def register(app: typer.Typer) -> None:

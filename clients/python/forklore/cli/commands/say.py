@@ -18,12 +18,12 @@ from forklore.cli.references import is_id, resembles_id
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 from forklore.client.errors import ApiError, NotFoundError
-from forklore.client.results import AttachedFile
+from forklore.client.generated.results import AttachedFile
 
 if TYPE_CHECKING:
+    from forklore.client.generated.results import AppendedEntry
+    from forklore.client.generated.synchronous.conversation import Conversation
     from forklore.client.messages import Role
-    from forklore.client.results import AppendedEntry
-    from forklore.client.synchronous.conversation import Conversation
 
 NAMES_MAX = 1_000
 """Among so many of the user's names, one that is spelled like a new one is looked for."""

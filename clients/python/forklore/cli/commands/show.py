@@ -13,8 +13,8 @@ from forklore.cli.registering import command
 from forklore.cli.saving import saved
 from forklore.cli.shell import Shell
 from forklore.client import jsontext
+from forklore.client.generated.results import AttachedFile, ConversationDetails, Entry
 from forklore.client.messages import said_at, time_in
-from forklore.client.results import AttachedFile, ConversationDetails, Entry
 from forklore.client.spoken import text_in
 
 

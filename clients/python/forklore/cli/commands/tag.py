@@ -10,7 +10,7 @@ from forklore.cli.parameters import ConversationArgument
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 from forklore.client.errors import ConflictError
-from forklore.client.results import ConversationDetails
+from forklore.client.generated.results import ConversationDetails
 
 TRIES = 10
 """How often the tags are read again if the conversation has changed meanwhile."""

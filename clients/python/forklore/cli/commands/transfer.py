@@ -9,8 +9,8 @@ from forklore.cli.exits import CommandError
 from forklore.cli.references import PART_MIN, id_with, is_id, is_part
 from forklore.cli.registering import command
 from forklore.cli.shell import PAGE_ROWS, Shell
-from forklore.client.results import Transfer
-from forklore.client.synchronous.pages import Page, Pages
+from forklore.client.generated.results import Transfer
+from forklore.client.generated.synchronous.pages import Page, Pages
 
 
 def register(app: typer.Typer) -> None:

@@ -8,8 +8,6 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from forklore.client import results
-from forklore.client.arguments import TurnArguments
 from forklore.client.beside import AsyncBeside
 from forklore.client.errors import (
     ApiError,
@@ -19,9 +17,11 @@ from forklore.client.errors import (
     UnexpectedAnswerError,
 )
 from forklore.client.files import FileGiven
+from forklore.client.generated import results
+from forklore.client.generated.arguments import TurnArguments
+from forklore.client.generated.operations import AsyncOperations
 from forklore.client.memory import Base
 from forklore.client.messages import Said
-from forklore.client.operations import AsyncOperations
 from forklore.client.pieces import Piece, Pieces
 
 if TYPE_CHECKING:

@@ -8,17 +8,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self, Unpack
 
-from forklore.client import results
-from forklore.client.arguments import ConversationsArguments, CreateConversation, SearchArguments
 from forklore.client.asynchronous import files
 from forklore.client.asynchronous.conversation import AsyncConversation
 from forklore.client.asynchronous.pages import AsyncPages, Page, refuse_paging
 from forklore.client.calls import Call, RawAnswer
 from forklore.client.errors import InputError
 from forklore.client.files import FileGiven, Progress
+from forklore.client.generated import results
+from forklore.client.generated.arguments import ConversationsArguments, CreateConversation, SearchArguments
+from forklore.client.generated.operations import SHAPES, AsyncOperations
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.opening import async_in_process, async_on_lambda, async_over_http
-from forklore.client.operations import SHAPES, AsyncOperations
 from forklore.client.questions import HITS, asked
 from forklore.client.retrying import DEADLINE_S, TIMEOUT_S, Options
 from forklore.client.transports import AsyncTransport

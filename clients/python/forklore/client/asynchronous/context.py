@@ -3,12 +3,13 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from forklore.client import jsontext, results
+from forklore.client import jsontext
 from forklore.client.asynchronous.pages import AsyncPages, Page
+from forklore.client.generated import results
+from forklore.client.generated.operations import AsyncOperations
 from forklore.client.memory import NOTHING, Base, Memory, base_of
 from forklore.client.messages import elements, id_of
 from forklore.client.omitted import OMITTED
-from forklore.client.operations import AsyncOperations
 from forklore.client.spoken import CONTEXT
 
 CONTENT_TYPE = "context"

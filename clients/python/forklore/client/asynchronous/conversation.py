@@ -5,20 +5,7 @@ from dataclasses import replace
 from math import ceil
 from typing import Any, Literal, Unpack, overload
 
-from forklore.client import jsontext, results
-from forklore.client.arguments import (
-    AppendAllArguments,
-    AppendArguments,
-    CopyConversation,
-    Described,
-    EntriesArguments,
-    ForkArguments,
-    MergeArguments,
-    SayArguments,
-    TurnArguments,
-    UpdateConversation,
-    Written,
-)
+from forklore.client import jsontext
 from forklore.client.asynchronous.answers import AsyncAnswer
 from forklore.client.asynchronous.context import CONTENT_TYPE, AsyncContext
 from forklore.client.asynchronous.files import named
@@ -35,11 +22,25 @@ from forklore.client.errors import (
     UnexpectedAnswerError,
 )
 from forklore.client.files import FileGiven
-from forklore.client.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE
+from forklore.client.generated import results
+from forklore.client.generated.arguments import (
+    AppendAllArguments,
+    AppendArguments,
+    CopyConversation,
+    Described,
+    EntriesArguments,
+    ForkArguments,
+    MergeArguments,
+    SayArguments,
+    TurnArguments,
+    UpdateConversation,
+    Written,
+)
+from forklore.client.generated.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE
+from forklore.client.generated.operations import AsyncOperations
 from forklore.client.memory import Base
 from forklore.client.messages import Role, Said, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
-from forklore.client.operations import AsyncOperations
 from forklore.client.questions import HITS, asked
 from forklore.client.result_base import wire_name
 from forklore.client.retrying import NOT_FOUND

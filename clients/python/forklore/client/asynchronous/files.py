@@ -6,12 +6,12 @@ from functools import partial
 from io import BytesIO
 from typing import IO, Any
 
-from forklore.client import results
 from forklore.client.errors import InputError, NoAnswerError, NotFoundError
 from forklore.client.files import PAUSES_S, FileGiven, Progress, Source, Target, is_valid, send
-from forklore.client.limits import ATTACHMENTS_PER_ENTRY_MAX
+from forklore.client.generated import results
+from forklore.client.generated.limits import ATTACHMENTS_PER_ENTRY_MAX
+from forklore.client.generated.operations import AsyncOperations
 from forklore.client.messages import elements
-from forklore.client.operations import AsyncOperations
 
 Attached = results.Attachment | results.AttachedFile | str
 """An attachment, what an entry says of it, or its id."""

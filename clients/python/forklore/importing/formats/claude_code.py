@@ -48,9 +48,10 @@ def is_row(value: Row) -> bool:
     kind = str(value.get("type"))
     if _TITLES.get(kind, kind) in value or kind in _BESIDE:
         return True
-    if "systemPayload" in value or "generationStatus" in value:  # Qwen Code, Vibe
-        return False
-    is_message = "content" in mapped(value.get("message")) or "content" in value
+    message = mapped(value.get("message"))
+    if "systemPayload" in value or "parts" in message or "generationStatus" in value:
+        return False  # Qwen Code, Vibe
+    is_message = "content" in message or "content" in value
     return "sessionId" in value and "parentUuid" in value and ("isSidechain" in value or is_message)
 
 

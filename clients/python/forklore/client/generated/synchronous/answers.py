@@ -9,8 +9,6 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from forklore.client import results
-from forklore.client.arguments import TurnArguments
 from forklore.client.beside import Beside
 from forklore.client.errors import (
     ApiError,
@@ -20,13 +18,15 @@ from forklore.client.errors import (
     UnexpectedAnswerError,
 )
 from forklore.client.files import FileGiven
+from forklore.client.generated import results
+from forklore.client.generated.arguments import TurnArguments
+from forklore.client.generated.operations import Operations
 from forklore.client.memory import Base
 from forklore.client.messages import Said
-from forklore.client.operations import Operations
 from forklore.client.pieces import Piece, Pieces
 
 if TYPE_CHECKING:
-    from forklore.client.synchronous.conversation import Conversation
+    from forklore.client.generated.synchronous.conversation import Conversation
 
 PART_S, SIGN_S = 0.5, 10.0
 """How often what is new is sent; after how long without anything a sign that somebody writes."""

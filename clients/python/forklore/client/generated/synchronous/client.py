@@ -9,19 +9,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self, Unpack
 
-from forklore.client import results
-from forklore.client.arguments import ConversationsArguments, CreateConversation, SearchArguments
 from forklore.client.calls import Call, RawAnswer
 from forklore.client.errors import InputError
 from forklore.client.files import FileGiven, Progress
+from forklore.client.generated import results
+from forklore.client.generated.arguments import ConversationsArguments, CreateConversation, SearchArguments
+from forklore.client.generated.operations import SHAPES, Operations
+from forklore.client.generated.synchronous import files
+from forklore.client.generated.synchronous.conversation import Conversation
+from forklore.client.generated.synchronous.pages import Page, Pages, refuse_paging
 from forklore.client.omitted import OMITTED, Omitted
 from forklore.client.opening import in_process, on_lambda, over_http
-from forklore.client.operations import SHAPES, Operations
 from forklore.client.questions import HITS, asked
 from forklore.client.retrying import DEADLINE_S, TIMEOUT_S, Options
-from forklore.client.synchronous import files
-from forklore.client.synchronous.conversation import Conversation
-from forklore.client.synchronous.pages import Page, Pages, refuse_paging
 from forklore.client.transports import Transport
 from forklore.client.transports.direct import Identity
 

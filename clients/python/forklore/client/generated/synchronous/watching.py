@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from forklore.client import results
 from forklore.client.calls import Call, RawAnswer
 from forklore.client.decoding import result_of
 from forklore.client.errors import NoAnswerError
+from forklore.client.generated import results
+from forklore.client.generated.operations import SHAPES, Operations
 from forklore.client.omitted import Omitted
-from forklore.client.operations import SHAPES, Operations
 from forklore.client.retrying import RETRIED
 
 PAGE_ENTRIES = 100

@@ -6,8 +6,20 @@ from dataclasses import replace
 from math import ceil
 from typing import Any, Literal, Unpack, overload
 
-from forklore.client import jsontext, results
-from forklore.client.arguments import (
+from forklore.client import jsontext
+from forklore.client.calls import id_of_child, new_key
+from forklore.client.errors import (
+    ApiError,
+    BadRequestError,
+    ConflictError,
+    ForbiddenError,
+    InputError,
+    NotFoundError,
+    UnexpectedAnswerError,
+)
+from forklore.client.files import FileGiven
+from forklore.client.generated import results
+from forklore.client.generated.arguments import (
     AppendAllArguments,
     AppendArguments,
     CopyConversation,
@@ -20,31 +32,20 @@ from forklore.client.arguments import (
     UpdateConversation,
     Written,
 )
-from forklore.client.calls import id_of_child, new_key
-from forklore.client.errors import (
-    ApiError,
-    BadRequestError,
-    ConflictError,
-    ForbiddenError,
-    InputError,
-    NotFoundError,
-    UnexpectedAnswerError,
-)
-from forklore.client.files import FileGiven
-from forklore.client.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE
+from forklore.client.generated.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE
+from forklore.client.generated.operations import Operations
+from forklore.client.generated.synchronous.answers import Answer
+from forklore.client.generated.synchronous.context import CONTENT_TYPE, Context
+from forklore.client.generated.synchronous.files import named
+from forklore.client.generated.synchronous.pages import Page, Pages, refuse_paging
+from forklore.client.generated.synchronous.watching import Watch
 from forklore.client.memory import Base
 from forklore.client.messages import Role, Said, elements, id_of, message
 from forklore.client.omitted import OMITTED, Omitted
-from forklore.client.operations import Operations
 from forklore.client.questions import HITS, asked
 from forklore.client.result_base import wire_name
 from forklore.client.retrying import NOT_FOUND
 from forklore.client.spoken import HISTORY
-from forklore.client.synchronous.answers import Answer
-from forklore.client.synchronous.context import CONTENT_TYPE, Context
-from forklore.client.synchronous.files import named
-from forklore.client.synchronous.pages import Page, Pages, refuse_paging
-from forklore.client.synchronous.watching import Watch
 from forklore.client.trees import Tree
 
 PAGE_ENTRIES, PAGE_ENTRIES_MAX, PAGE_ROWS = 100, 1_000, 200

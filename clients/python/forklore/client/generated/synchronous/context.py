@@ -4,13 +4,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from forklore.client import jsontext, results
+from forklore.client import jsontext
+from forklore.client.generated import results
+from forklore.client.generated.operations import Operations
+from forklore.client.generated.synchronous.pages import Page, Pages
 from forklore.client.memory import NOTHING, Base, Memory, base_of
 from forklore.client.messages import elements, id_of
 from forklore.client.omitted import OMITTED
-from forklore.client.operations import Operations
 from forklore.client.spoken import CONTEXT
-from forklore.client.synchronous.pages import Page, Pages
 
 CONTENT_TYPE = "context"
 """What a memory is called if its author says nothing else."""

@@ -2,7 +2,7 @@
 //
 // Generated from the table of operations by `python -m tools.client`. Do not change it by hand.
 
-import type { Keyed, Matched, Sent, Shape } from "./wire.ts";
+import type { Keyed, Matched, Sent, Shape } from "../wire.ts";
 
 /** More characters than these are refused before they are sent. */
 export const BODY_CHARACTERS_MAX = 5_500_000;

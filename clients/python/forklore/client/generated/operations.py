@@ -12,10 +12,10 @@ Every method raises the errors of `forklore.client.errors`.
 from collections.abc import Mapping
 from typing import Unpack
 
-from forklore.client import arguments, results
 from forklore.client.calling import AsyncCalling, Calling, Method, operation
 from forklore.client.calls import Shape
 from forklore.client.decoding import nothing
+from forklore.client.generated import arguments, results
 
 
 class Methods:

@@ -1,0 +1,1 @@
+"""What `python -m tools.client` writes. Do not change it by hand."""
