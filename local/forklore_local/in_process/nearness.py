@@ -1,18 +1,20 @@
 """How near texts are to a question, by any function that makes vectors of texts.
 
-Vectors are kept in memory only, by a digest of their text. What was erased no search reads any
-more, so it is in no answer.
+Vectors are kept in memory, by a digest of their text. What was erased no search reads any more, so
+it is in no answer. Packed for the table, a number takes two bytes.
 """
 
 import math
+import sys
 import threading
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from operator import mul
 from typing import TypeAlias
 
+from forklore_service.domain.meaning import PIECE_CHARACTERS, PIECES_MAX
 from forklore_service.errors import UnavailableError
 
 Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
@@ -24,6 +26,10 @@ KEPT_MAX = 50_000
 """So many vectors are kept; of 256 numbers they take 60 MB."""
 Vector: TypeAlias = "array[float]"
 """Numbers of 4 bytes."""
+ONE = 32_767
+"""The number that stands for 1 in a packed vector, whose length is 1."""
+PROBE = "Which of two models made a vector? 1 + 1"
+"""What tells models apart: the vector that they make of this text."""
 
 
 class EmbeddedTexts:
@@ -36,10 +42,28 @@ class EmbeddedTexts:
         self._embed, self._name, self._kept_max = embed, name, kept_max
         self._kept: OrderedDict[bytes, Vector] = OrderedDict()
         self._lock = threading.Lock()
+        self._model: str | None = None
 
     @property
     def name(self) -> str:
         return self._name
+
+    @property
+    def model(self) -> str:
+        """The name, with a digest of a vector, because any function may be called by one name."""
+        if self._model is None:
+            [probe] = self.vectors([PROBE])
+            cut = f"{PIECE_CHARACTERS} {PIECES_MAX} ".encode()
+            self._model = f"{self._name}-{blake2b(cut + probe, digest_size=8).hexdigest()}"
+        return self._model
+
+    def vectors(self, texts: Sequence[str]) -> list[bytes]:
+        return [_packed(one) for one in self._vectors(texts)]
+
+    def compare(self, question: str, packed: Sequence[bytes]) -> list[float]:
+        [asked] = self._vectors([question])
+        numbers = [one for some in packed for one in _unpacked(some, len(asked))]
+        return [sum(map(mul, asked, one)) / ONE for one in numbers]
 
     def near(self, question: str, texts: Sequence[str]) -> list[float]:
         """Return the cosine of the question and each text; 0 for a text without a direction.
@@ -82,6 +106,29 @@ class EmbeddedTexts:
         if not all(map(math.isfinite, (number for one in told for number in one))):
             raise UnavailableError("the model of recall returned a vector that is no direction")
         return [_direction(one) for one in told]
+
+
+def _packed(vector: Vector) -> bytes:
+    """Return a vector of length 1 as whole numbers of two bytes, the lower one first."""
+    return _little_endian(array("h", (round(ONE * number) for number in vector))).tobytes()
+
+
+def _unpacked(packed: bytes, length: int) -> Iterator[Sequence[int]]:
+    """Yield the vectors in some bytes.
+
+    >>> [list(one) for one in _unpacked(_packed(array("f", [0, 1, -1, 0])), 2)]
+    [[0, 32767], [-32767, 0]]
+    """
+    numbers = array("h")
+    numbers.frombytes(packed)
+    numbers = _little_endian(numbers)
+    return (numbers[at : at + length] for at in range(0, len(numbers), length))
+
+
+def _little_endian(numbers: "array[int]") -> "array[int]":
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
 
 
 def _direction(vector: Vector) -> Vector:

@@ -357,6 +357,37 @@ def uncount_child(parent_group_id: str) -> Action:
     )
 
 
+# Vectors of entries
+
+
+def note_vectors(tree: Group) -> Action:
+    """Note that entries of a tree have vectors, if it is live and has the version that was read."""
+    return action.update(
+        ActionKind.GROUP,
+        keys.group(tree.group_id),
+        "SET #embedded = :yes",
+        condition=_IS_LIVE_AS_READ,
+        values={":yes": {"BOOL": True}, **_live_as_read(tree)},
+    )
+
+
+def note_erasure(tree: Group) -> Action:
+    """Move the version of a live tree, because history of it is erased in the same transaction.
+
+    So vectors are not put any more that were made of what was read before. Those that are there
+    are deleted in the same transaction. Where there were none when the tree was read, none may have
+    come since.
+    """
+    unseen = "" if tree.embedded else " AND attribute_not_exists(#embedded)"
+    return action.update(
+        ActionKind.GROUP,
+        keys.group(tree.group_id),
+        "ADD #version :one",
+        condition=f"#state = :live{unseen}",
+        values={":one": number(1), ":live": text(State.LIVE)},
+    )
+
+
 # The current branch
 
 
