@@ -372,19 +372,19 @@ def note_vectors(tree: Group) -> Action:
 
 
 def note_erasure(tree: Group) -> Action:
-    """Move the version of a live tree, because history of it is erased in the same transaction.
+    """Move the version of a tree, because entries of its history are erased in the same
+    transaction, whose conditions say that they are there.
 
     So vectors are not put any more that were made of what was read before. Those that are there
     are deleted in the same transaction. Where there were none when the tree was read, none may have
     come since.
     """
-    unseen = "" if tree.embedded else " AND attribute_not_exists(#embedded)"
     return action.update(
         ActionKind.GROUP,
         keys.group(tree.group_id),
         "ADD #version :one",
-        condition=f"#state = :live{unseen}",
-        values={":one": number(1), ":live": text(State.LIVE)},
+        condition=None if tree.embedded else "attribute_not_exists(#embedded)",
+        values={":one": number(1)},
     )
 
 

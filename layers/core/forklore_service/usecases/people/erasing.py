@@ -321,7 +321,7 @@ def erase_in_tree(table: Table, erasure: Erasure, group_id: str, mentions: Seque
             raise refused
         is_done = False
         if refused.has(ActionKind.GROUP):
-            break  # the tree is not live any more, or an entry of it has got its first vector
+            break  # an entry of the tree has got the first vector
         left = [one for one in left if not any(refused.has(*action.id) for action in writes.get(one.key, ()))]
     return is_done
 
