@@ -1,5 +1,6 @@
 """A model that knows a few topics, for tests of recall by meaning."""
 
+import math
 from collections.abc import Sequence
 
 from forklore_local.in_process.nearness import EmbeddedTexts
@@ -28,6 +29,12 @@ def vector_of(text: str) -> list[float]:
         if word in TOPICS:
             vector[TOPICS[word]] += 1
     return vector
+
+
+def cosine(one: str, other: str) -> float:
+    """Return how near two texts are."""
+    left, right = vector_of(one), vector_of(other)
+    return sum(a * b for a, b in zip(left, right, strict=True)) / math.hypot(*left) / math.hypot(*right)
 
 
 def by_length(texts: list[str]) -> Sequence[Sequence[float]]:

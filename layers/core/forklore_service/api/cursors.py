@@ -135,7 +135,8 @@ def of_search(resource: str, cursor: search.SearchCursor | None) -> str | None:
         scores = (ranking.best, ranking.score)
         told += [*(round(score * SCORES) for score in scores), _told_place(ranking.last)]
         if ranking.further is not None:
-            told.append([round(ranking.further.near * SCORES), ranking.further.entry_id])
+            near, entry_id = ranking.further
+            told.append([round(near * SCORES), entry_id])
     return _encode(resource, json.dumps(told, separators=(",", ":")))
 
 
@@ -174,7 +175,7 @@ def _near_in(told: Sequence[Any] | None = None) -> Near | None:
     near, entry_id = told
     if type(near) is not int or abs(near) > SCORES or not _is_position(entry_id):
         raise ValueError("no nearness")
-    return Near(near / SCORES, EntryId(entry_id))
+    return near / SCORES, EntryId(entry_id)
 
 
 def _told_place(place: search.SearchPlace | None) -> str | None:

@@ -56,22 +56,19 @@ class Known(NamedTuple):
         return len(self.packed) // len(self.entry_ids)
 
 
-class Near(NamedTuple):
-    """How near an entry is to a question."""
-
-    near: float
-    entry_id: EntryId
+Near = tuple[float, EntryId]
+"""How near an entry is to a question. Nearer ones are larger, and newer ones of equals."""
 
 
 def nearest_first(entry_ids: Iterable[EntryId], near: Iterable[float]) -> list[Near]:
     """Return how near each entry is, which is as near as its nearest piece; newest first of equals.
 
     >>> nearest_first([EntryId("a"), EntryId("b"), EntryId("b")], [0.25, -1.0, 0.25])
-    [Near(near=0.25, entry_id='b'), Near(near=0.25, entry_id='a')]
+    [(0.25, 'b'), (0.25, 'a')]
     """
     best: dict[EntryId, float] = {}
     for entry_id, one in zip(entry_ids, near, strict=True):
         if one > best.get(entry_id, -2.0):
             best[entry_id] = one
-    near_ones = (Near(max(-1.0, min(1.0, round(one, DECIMALS))), of) for of, one in best.items())
-    return sorted(near_ones, reverse=True)
+    told = [(max(-1.0, min(1.0, round(one, DECIMALS))), of) for of, one in best.items()]
+    return sorted(told, reverse=True)

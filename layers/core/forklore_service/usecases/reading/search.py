@@ -42,9 +42,8 @@ CONTENT_BYTES_MAX = 40_000_000
 """A request that has looked through so much content stops. Stored content is compressed."""
 SPARE_SECONDS = 5.0
 """A request that has less time left looks at no further entry, so that it can still answer."""
-NEAREST_MAX = 100
+NEAREST_MAX = 50
 """So many entries of a conversation are ranked together, the nearest ones first."""
-NEAREST_AT_ONCE = 50
 UNIT_BYTES = 4096
 """Each read counts as a multiple of this, as DynamoDB counts it."""
 ROWS_AT_ONCE = 100
@@ -318,25 +317,22 @@ class _Looking:
         group = self.inside.group
         tree = ListKey(group.created_at, group.group_id)
         if self.ranking is None:
-            self.newest = max((one.entry_id for one in near), default=FIRST)
+            self.newest = max((entry_id for _, entry_id in near), default=FIRST)
         else:
             before, further = self.ranking.before, self.ranking.further
-            near = [one for one in near if one.entry_id < before and (further is None or one < further)]
-        for at in range(0, min(len(near), NEAREST_MAX), NEAREST_AT_ONCE):
-            some = near[at : at + NEAREST_AT_ONCE]
-            stored = {
-                one.entry_id: one
-                for one in self.table.stored_entries(group.group_id, [one.entry_id for one in some])
-            }
-            for done, one in enumerate(some, at):
-                if done and (self.read_bytes >= READ_BYTES_MAX or self.content_bytes >= CONTENT_BYTES_MAX):
-                    return near[done - 1]
-                if one.entry_id in stored and not stored[one.entry_id].entry.is_erased:
-                    self._count(len(stored[one.entry_id].body))
-                    candidate = self._candidate(tree, stored[one.entry_id], None)
-                    if candidate is not None:
-                        self.candidates.append(candidate._replace(near=one.near, pieces=()))
-        return near[NEAREST_MAX - 1] if len(near) > NEAREST_MAX else None
+            near = [one for one in near if one[1] < before and (further is None or one < further)]
+        some = near[:NEAREST_MAX]
+        found = self.table.stored_entries(group.group_id, [entry_id for _, entry_id in some])
+        stored = {one.entry_id: one for one in found if not one.entry.is_erased}
+        for at, (score, entry_id) in enumerate(some):
+            if at and (self.read_bytes >= READ_BYTES_MAX or self.content_bytes >= CONTENT_BYTES_MAX):
+                return near[at - 1]
+            if entry_id in stored:
+                self._count(len(stored[entry_id].body))
+                candidate = self._near_candidate(tree, stored[entry_id], score)
+                if candidate is not None:
+                    self.candidates.append(candidate)
+        return some[-1] if len(near) > NEAREST_MAX else None
 
     def _begin_of(self, tree: ListKey) -> EntryId:
         """Return the position before which a tree is to be read."""
@@ -441,16 +437,11 @@ class _Looking:
 
         before: what was looked through before it.
         """
-        self.content_bytes += stored.escaped_bytes
-        if stored.chunks:
-            self._count(stored.chunks * CHUNK_BYTES)
-        body = self.table.body_of(tree.conversation_id, stored)
+        body = self._body_of(tree, stored)
         if body is None:
             return None
-        self.entries += 1
         text, query, by_words = bodies.decode(body), self.request.query, self.request.question is None
-        beside = [*map(matching.fold, file_names(stored.entry)), *unseen(stored.entry), content.FAILED]
-        if (by_words or query.demanded) and not matching.may_fit(query, text, beside):
+        if (by_words or query.demanded) and not _may_fit(query, stored.entry, text):
             return None
         found = searched(stored.entry, text)
         fit = matching.fit(query, found.folded, needs_word=by_words)
@@ -458,6 +449,29 @@ class _Looking:
             return None
         pieces = [] if by_words else meaning.pieces_of(found.texts, stored.entry.indexed_content)
         return _Candidate(tree, stored, body, fit, pieces, 0, before)
+
+    def _near_candidate(self, tree: ListKey, stored: StoredEntry, near: float) -> _Candidate | None:
+        """Return an entry that is so near to the question, if its body can be read yet.
+
+        Its content is only looked at if it may have a word of the query.
+        """
+        body = self._body_of(tree, stored)
+        if body is None:
+            return None
+        text, query = bodies.decode(body), self.request.query
+        fit = None
+        if self.request.by_words and _may_fit(query, stored.entry, text):
+            fit = matching.fit(query, searched(stored.entry, text).folded, needs_word=False)
+        return _Candidate(tree, stored, body, fit or matching.no_word(query), (), near, None)
+
+    def _body_of(self, tree: ListKey, stored: StoredEntry) -> bytes | None:
+        """Return the content of an entry as it is stored, and count it. None: not readable yet."""
+        self.content_bytes += stored.escaped_bytes
+        if stored.chunks:
+            self._count(stored.chunks * CHUNK_BYTES)
+        body = self.table.body_of(tree.conversation_id, stored)
+        self.entries += body is not None
+        return body
 
     def _compared(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """Return the candidates with how near they are to the question, if there is one.
@@ -586,6 +600,12 @@ class _Looking:
         if group is None or not group.is_live:
             return False
         return self.user_id is None or found.member(group_id, self.user_id) is not None
+
+
+def _may_fit(query: matching.Query, entry: Entry, body: str) -> bool:
+    """Return False if an entry surely does not fit. body: its content."""
+    beside = [*map(matching.fold, file_names(entry)), *unseen(entry), content.FAILED]
+    return matching.may_fit(query, body, beside)
 
 
 def _is_after(ranking: Ranking, score: float, one: _Candidate) -> bool:
