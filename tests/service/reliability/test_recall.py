@@ -172,6 +172,9 @@ class Tree:
             cursor = page["afterCursor"]
             if cursor is None:
                 break
+            if self.random.random() < 0.3:  # what comes between two pages is on neither
+                asked = {"conversationId": branch, **said(self.text())}
+                self.process.ask("appendEntry", caller, **asked)
         assert [one["entryId"] for one in found] == nearest
         assert all(abs(float(one["score"]) - expected[one["entryId"]]) < 0.0002 for one in found)
         self.recalls += 1
