@@ -113,6 +113,7 @@ programs: $(VENV)/ready ## let real agent programs write sessions, and hold the 
 
 bench: $(VENV)/ready size-deployed ## measure costs, times and cold starts: three minutes, for which nothing else should run
 	$(python) -m tools.bench.costs
+	$(python) -m tools.bench.passed
 	$(python) -m tools.bench.times
 
 gate: export FORKLORE_FIGURES := gate
