@@ -341,9 +341,10 @@ def _loaded(
     if group is None or not group.is_live or conversation is None or head is None:
         return None
     path = found.path(group_id, conversation_id)
-    level, is_archived = level_of(found, group_id, caller), _is_archived(found, group_id, caller)
-    if _is_owner(known, caller):
-        level = AccessLevel.OWNER
+    level = AccessLevel.OWNER if _is_owner(known, caller) else level_of(found, group_id, caller)
+    # One who bypasses membership has archived nothing.
+    member = None if caller.bypasses_membership else found.member(group_id, caller.user_id)
+    is_archived = member is not None and member.is_archived
     return LoadedConversation(conversation, head, group, path, level, is_archived)
 
 
@@ -397,12 +398,6 @@ def level_of(found: Found, group_id: str, caller: Caller) -> AccessLevel | None:
         return AccessLevel.OWNER
     member = found.member(group_id, caller.user_id)
     return member.level if member else None
-
-
-def _is_archived(found: Found, group_id: str, caller: Caller) -> bool:
-    """Tell whether the caller has archived the tree. One who bypasses membership has not."""
-    member = None if caller.bypasses_membership else found.member(group_id, caller.user_id)
-    return member is not None and member.is_archived
 
 
 def _learn(table: Table, loaded: LoadedConversation) -> None:
