@@ -217,12 +217,12 @@ def test_a_change_that_names_what_is_removed_each_time_is_tried_twice(
         upload = mine.upload
         items: list[Any] = [{"role": "user", "content": [{"image_url": data_url(LARGE)}]}]
 
-        def removed(*given: Any, **more: Any) -> Any:
+        def removed(_: Forklore, *given: Any, **more: Any) -> Any:
             made = upload(*given, **more)
             client.api.admin_remove_attachment(made.id)
             return made
 
-        monkeypatch.setattr(mine, "upload", removed)
+        monkeypatch.setattr(Forklore, "upload", removed)
         with pytest.raises(NotFoundError, match="no attachment"):
             anyio.run(session.add_items, items)
         assert wire.sent.count("appendEntryByName") == 2

@@ -18,6 +18,7 @@ from forklore.client.generated.results import ConversationDetails, Entry
 from forklore.exporting.bytes_within import Files
 from forklore.exporting.elsewhere import turns_of
 from forklore.exporting.programs.talks import Talk, with_files
+from forklore.importing.identity import own_ids_in
 from forklore.sessions.finding import SessionFile
 from forklore.sessions.programs import Program
 
@@ -57,6 +58,21 @@ def folder_of(details: ConversationDetails) -> Path | None:
 
 
 _FOLDERS = ("cwd", "project", "directory", "working_dir", "workspaceDirectory")
+
+
+def files_of(details: ConversationDetails, files: Iterable[SessionFile]) -> list[SessionFile]:
+    """Return the files in which a program may have gone on with a conversation.
+
+    Those are the ones whose path has the conversation's id, or that of the session that it came
+    from, or how such an id begins; and databases, which have the sessions of all.
+    """
+    named = filter(None, (details.id, tag_of(details, "session")))
+    begins = [name[:_BEGINS] if own_ids_in(name) else name for name in named]
+    return [one for one in files if _is_database(one.path) or any(begin in str(one.path) for begin in begins)]
+
+
+_BEGINS = 8
+"""So much of an id stands in the name of a file of Gemini CLI."""
 
 
 def own_session(

@@ -60,8 +60,9 @@ def collected(
     project: str | None = None,
     again: bool = False,
     quiet: bool = False,
+    is_result: bool = True,
 ) -> int:
-    """Collect files, and say what came. Return the exit code."""
+    """Collect files, and say what came. Return the exit code. quiet, is_result: as for `tell`."""
     from forklore.cli.owner import agent_of, owner_of
     from forklore.cli.session_files import seen_of
     from forklore.sessions.collecting import collect
@@ -82,15 +83,16 @@ def collected(
             project=project,
             on_file=lambda _: bar.advance(1),
         )
-    tell(shell, done, quiet=quiet)
+    tell(shell, done, quiet=quiet, is_result=is_result)
     return NO if done.problems else DONE
 
 
-def tell(shell: Shell, done: "Collected", *, quiet: bool = False) -> None:
-    """Say what a run has brought. quiet: nothing, if it has brought nothing."""
+def tell(shell: Shell, done: "Collected", *, quiet: bool = False, is_result: bool = True) -> None:
+    """Say what a run has brought. quiet: nothing, if it has brought nothing. is_result: the command
+    has no other result, so that `--json` shows this."""
     from forklore.cli.import_reporting import counted
 
-    if shell.out.is_json:
+    if shell.out.is_json and is_result:
         if not quiet or done.brought or done.problems:
             shell.out.result(
                 {

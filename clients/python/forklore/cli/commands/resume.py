@@ -1,8 +1,12 @@
 """`forklore resume`: go on with a conversation in an agent's program."""
 
 import os
+import shlex
 import shutil
+import signal
 import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 
 SAID_MAX = 200
 """So much is shown of what a program says when it fails."""
+SIGNALLED = 128
+"""The exit code of a program that signal 0 would have ended, as shells count."""
 
 
 def register(app: typer.Typer) -> None:
@@ -70,11 +76,12 @@ def register(app: typer.Typer) -> None:
 
 
 def _ready(shell: Shell, branch: "Conversation", program: "Program | None", folder: Path | None) -> "Ready":
+    from forklore.cli.commands.collect import collected
     from forklore.exporting.branches import PAGE_ENTRIES
     from forklore.exporting.bytes_within import Files
     from forklore.sessions.finding import files_here
     from forklore.sessions.programs import NAMES
-    from forklore.sessions.resuming import folder_of, own_session, resumed, tag_of, write
+    from forklore.sessions.resuming import files_of, folder_of, own_session, resumed, tag_of, write
     from forklore.sessions.seen import state_folder
 
     details = branch.details()
@@ -88,9 +95,14 @@ def _ready(shell: Shell, branch: "Conversation", program: "Program | None", fold
     if not where.is_dir():
         raise CommandError(f"{where}: no such folder")
     home = Path.home()
+    files = [*files_here(home, os.environ, [chosen])]
+    there = files_of(details, files)
+    if there:  # what was said in the program since: it is written over
+        collected(shell, there, quiet=True, is_result=False)
+        details = branch.details()
     newest = shell.client.api.list_entries(details.id, channel="history", tail=True, limit=1).data
     last_key = newest[-1].key if newest else None
-    own = own_session(details, last_key, chosen, [*files_here(home, os.environ, [chosen])])
+    own = own_session(details, last_key, chosen, files)
     if own is not None:
         return resumed(chosen, *own, where)
     entries = branch.entries(channel="history", page_entries=PAGE_ENTRIES)
@@ -125,13 +137,41 @@ def _started(shell: Shell, ready: "Ready") -> int:
     starts = ready.commands[-1]
     if shutil.which(starts[0]) is None:
         raise CommandError(f"{starts[0]} is not installed: {ready.program.install}; or give --print")
-    session = ""
     for before in ready.commands[:-1]:
-        made = subprocess.run(before, cwd=ready.folder, capture_output=True, text=True, check=False)
-        if made.returncode:
-            why = " ".join((made.stderr or made.stdout).split())[:SAID_MAX]
-            raise CommandError(f"{' '.join(before[:3])}: {why}")
-        session = ready.program.id_in(made.stdout) or ""
-    ended = subprocess.run(with_session(starts, session), cwd=ready.folder, check=False)
-    collected(shell, [*files_here(Path.home(), os.environ, [ready.program])])
-    return ended.returncode
+        said = _said(ready, before)
+        if any("{session}" in part for part in starts):
+            session = ready.program.id_in(said)
+            if session is None:
+                told = f"{shlex.join(before[:3])} has told no id of the session that it made"
+                raise CommandError(f"{told}: {_short(said)}")
+            starts = with_session(starts, session)
+    looks = {file.path: file.look for file in files_here(Path.home(), os.environ, [ready.program])}
+    with _interrupted_alone():
+        ended = subprocess.run(starts, cwd=ready.folder, check=False)
+    now = files_here(Path.home(), os.environ, [ready.program])
+    code = collected(shell, [file for file in now if looks.get(file.path) != file.look])
+    if ended.returncode < 0:  # ended by a signal
+        return SIGNALLED - ended.returncode
+    return ended.returncode or code
+
+
+def _said(ready: "Ready", command: Sequence[str]) -> str:
+    """Run a command that takes a session, and return what it prints. Raises CommandError."""
+    made = subprocess.run(command, cwd=ready.folder, capture_output=True, text=True, check=False)
+    if made.returncode:
+        raise CommandError(f"{shlex.join(command[:3])}: {_short(made.stderr or made.stdout)}")
+    return made.stdout
+
+
+def _short(said: str) -> str:
+    return " ".join(said.split())[:SAID_MAX]
+
+
+@contextmanager
+def _interrupted_alone() -> Iterator[None]:
+    """Let Ctrl+C end a turn in the program, and not this process, which waits for its end."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # SIG_IGN would be the program's, too
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
