@@ -216,7 +216,7 @@ ROOMS["forklore.sessions"] = {
 # What an import reads, an export writes: forklore's own lines, and the files beside them.
 ROOMS["forklore.importing"] = {
     *("forklore.importing", "forklore.client", "forklore.extras"),
-    *("forklore.exporting.jsonlines", "forklore.exporting.kept_files"),
+    *("forklore.exporting.jsonlines", "forklore.exporting.kept_files", "forklore.exporting.written_ids"),
 }
 ROOMS["forklore.cli"] = {
     *("forklore.cli", "forklore.sessions", "forklore.importing", "forklore.exporting"),
