@@ -850,6 +850,7 @@ export type ListConversationsArguments = {
 	query?: string | undefined;
 	agentId?: string | undefined;
 	tag?: string | undefined;
+	createdSince?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -1119,6 +1120,7 @@ export type AdminListConversationsArguments = {
 	ancestry?: Ancestry | undefined;
 	agentId?: string | undefined;
 	tag?: string | undefined;
+	createdSince?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
