@@ -16,6 +16,8 @@ from typing import Any, NoReturn
 import uvicorn
 
 from forklore_local.in_process.folder import FILE, DataError
+from forklore_local.in_process.models import WORDLLAMA
+from forklore_local.in_process.nearness import nearness_by
 from forklore_local.in_process.opened import Opened
 from forklore_local.in_process.worker import Worker
 from forklore_local.server.asgi import App, Headers
@@ -35,6 +37,7 @@ from forklore_local.server.routing import Function
 from forklore_local.server.store import ENDPOINT, DatabaseError, open_table_at, set_environment
 from forklore_service.aws.wiring import Given, ServiceSettings, give, open_table
 from forklore_service.domain import keys
+from forklore_service.domain.meaning import Nearness
 
 COMMAND = "python -m forklore_local.server"
 EVERYWHERE = "0.0.0.0"  # nosec B104 # to compare with
@@ -157,7 +160,10 @@ class _Server:
             try:
                 self._require_in_place()
                 events.open(self._environment)
-                objects, moment = _open_store(arguments.data, events, stack, is_first=is_first)
+                nearness = nearness_by(arguments.recall)
+                objects, moment = _open_store(
+                    arguments.data, events, stack, is_first=is_first, nearness=nearness
+                )
             except (OSError, DatabaseError, DataError, ValueError) as error:
                 return _refuse(error)
             commits = Commits(moment, lambda: server.should_exit) if moment else None
@@ -228,14 +234,19 @@ def _store_told(data: Path | None, workers: int) -> str:
 
 
 def _open_store(
-    data: Path | None, events: Events, stack: contextlib.ExitStack, *, is_first: bool
+    data: Path | None,
+    events: Events,
+    stack: contextlib.ExitStack,
+    *,
+    is_first: bool,
+    nearness: Nearness | None,
 ) -> tuple[ServedObjects, Callable[[], int | None] | None]:
     """Open the table and the files, let the handlers use them, and start the worker.
 
     Return the files and what returns the moment, as of Commits; None where the commits of others
     are not seen here.
     events: who is told of changes. stack: closes what is opened. is_first: of all processes of this
-    server; it sweeps and tells.
+    server; it sweeps and tells. nearness: as of Table.
     Raises DataError, DatabaseError, OSError, and ValueError if two stores are named, or if there
     are receivers of events and the store is a DynamoDB, whose changes are not seen here.
     """
@@ -250,10 +261,10 @@ def _open_store(
         open_table_at(endpoint)
         objects = ServedObjects(Path(settings.attachments) if settings.attachments else None)
         stack.callback(objects.close)
-        give(Given(objects=objects))
+        give(Given(objects=objects, nearness=nearness))
         worker = Worker(open_table(), expire=lambda _now_s: None, **jobs)
         stack.callback(worker.stop)
-        give(Given(queue=worker.queue, objects=objects))
+        give(Given(queue=worker.queue, objects=objects, nearness=nearness))
         worker.start()
         return objects, None
     opened = Opened(data, name=settings.table_name, sweeps=is_first, **jobs)
@@ -261,7 +272,7 @@ def _open_store(
     if is_first:
         events.require(opened)
     objects = ServedObjects(opened.objects.folder)
-    give(Given(lambda: opened.engine, opened.worker.queue, objects))
+    give(Given(lambda: opened.engine, opened.worker.queue, objects, nearness))
     if data is None:  # that of a folder has started
         opened.worker.start()
     return objects, opened.database.moment
@@ -311,6 +322,11 @@ def _parser(command: str, *, has_tools: bool) -> argparse.ArgumentParser:
         choices=CONTENTS,
         default=CONTENTS[0],
         help=f"what events show of entries ({CONTENTS[0]})",
+    )
+    parser.add_argument(
+        "--recall",
+        choices=(WORDLLAMA,),
+        help="also find what is meant, by a model on this machine; it needs the extra `recall`",
     )
     if has_tools:
         parser.add_argument("--mcp", action="store_true", help="also serve the tools for agents, at /mcp")

@@ -91,9 +91,11 @@ export interface AdminNamePage {
 /** What to search for; without `userId` in every tree. */
 export interface AdminSearchConversations {
 	afterCursor?: string | null | undefined;
+	around?: number | null | undefined;
 	conversationId?: string | null | undefined;
 	includeEntry?: boolean | null | undefined;
 	limit?: number | null | undefined;
+	minScore?: number | null | undefined;
 	query: string;
 	searchType?: "auto" | "fulltext" | "semantic" | readonly ("fulltext" | "semantic")[] | null | undefined;
 	userId?: string | null | undefined;
@@ -545,9 +547,14 @@ export interface Health {
 	status: "ok";
 }
 
-/** An entry that fits the query. `highlights`: its text around the words. `score`: how well. */
+/**
+ * An entry that fits the query. `highlights`: its text around the words. `score`: how well.
+ *
+ * `around`: whole turns with it, oldest first.
+ */
 export interface Hit {
 	agentId?: string;
+	around?: Entry[];
 	conversationId: string;
 	conversationTitle: string | null;
 	createdAt: string;
@@ -718,9 +725,11 @@ export type Scope = "tree" | "branch";
 /** What to search for: words to rank by; `+word` and `"some words"` must occur in an entry. */
 export interface SearchConversations {
 	afterCursor?: string | null | undefined;
+	around?: number | null | undefined;
 	conversationId?: string | null | undefined;
 	includeEntry?: boolean | null | undefined;
 	limit?: number | null | undefined;
+	minScore?: number | null | undefined;
 	query: string;
 	searchType?: "auto" | "fulltext" | "semantic" | readonly ("fulltext" | "semantic")[] | null | undefined;
 }

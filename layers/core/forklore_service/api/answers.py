@@ -370,7 +370,10 @@ class Ancestors(TypedDict):
 
 
 class Hit(TypedDict):
-    """An entry that fits the query. `highlights`: its text around the words. `score`: how well."""
+    """An entry that fits the query. `highlights`: its text around the words. `score`: how well.
+
+    `around`: whole turns with it, oldest first.
+    """
 
     conversationId: Id
     conversationTitle: str | None
@@ -381,6 +384,7 @@ class Hit(TypedDict):
     highlights: list[str]
     score: float
     entry: Maybe[Entry]
+    around: Maybe[list[Entry]]
 
 
 class SearchPage(TypedDict):
@@ -644,8 +648,8 @@ def _sending(upload: "Upload") -> Sending:
 
 
 @_shown
-def hit(hit: "search.Hit", *, with_entry: bool) -> Hit:
-    """Return what a search has found. with_entry: whether it holds the entry."""
+def hit(hit: "search.Hit", *, with_entry: bool, with_turns: bool) -> Hit:
+    """Return what a search has found. with_entry, with_turns: whether it holds these."""
     return {
         "conversationId": hit.conversation.conversation_id,
         "conversationTitle": hit.conversation.described.title,
@@ -656,6 +660,7 @@ def hit(hit: "search.Hit", *, with_entry: bool) -> Hit:
         "highlights": hit.highlights,
         "score": hit.score,
         "entry": entry(hit.entry) if with_entry else None,
+        "around": [entry(one) for one in hit.around] if with_turns else None,
     }
 
 
