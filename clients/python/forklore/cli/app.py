@@ -14,7 +14,6 @@ from typer.main import get_group
 
 from forklore.cli import exits
 from forklore.cli.registering import add_options
-from forklore.client import VERSION
 from forklore.client.errors import ApiError
 from forklore.extras import MissingExtraError
 
@@ -126,8 +125,15 @@ def make_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
-    add_options(app, VERSION, HELP)
+    add_options(app, _version, HELP)
     return app
+
+
+def _version() -> object:
+    """Return the version and, where it is known, the commit."""
+    from forklore_local.version import version
+
+    return version()
 
 
 def _told(error: Exception) -> int:

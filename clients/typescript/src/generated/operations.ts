@@ -542,9 +542,11 @@ export interface ForkPage {
 /** The fork, or with `count` in the request `data` with all of them. */
 export type Forked = ConversationDetails | Conversations;
 
-/** The service answers. */
+/** The service answers. `version`, `commit`: of a server on one machine, where it is known. */
 export interface Health {
+	commit?: string;
 	status: "ok";
+	version?: string;
 }
 
 /**
@@ -1296,7 +1298,8 @@ export interface Operations {
 	/**
 	 * Tell that the service answers. It asks nothing of the table.
 	 *
-	 * Needs no credentials.
+	 * Needs no credentials. On one machine it also tells the version, and is 503 with the `reason`
+	 * while the store cannot be used.
 	 */
 	checkHealth(given?: Record<string, never>, options?: Sent): Promise<Health>;
 	/**

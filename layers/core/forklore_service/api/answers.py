@@ -67,9 +67,11 @@ class EitherOf(NamedTuple):
 
 
 class Health(TypedDict):
-    """The service answers."""
+    """The service answers. `version`, `commit`: of a server on one machine, where it is known."""
 
     status: Literal["ok"]
+    version: Maybe[str]
+    commit: Maybe[str]
 
 
 class Metrics(TypedDict):
@@ -562,6 +564,12 @@ def _shown(describe: Callable[_P, _Answer]) -> Callable[_P, _Answer]:
 
 def _text(json_text: str) -> JsonText:
     return JsonText(json_text, None)
+
+
+@_shown
+def health() -> Health:
+    """Return that the service answers."""
+    return {"status": "ok", "version": None, "commit": None}
 
 
 @_shown

@@ -13,9 +13,11 @@ from forklore.client.spoken import Spoken
 
 @result
 class Health(Value):
-    """The service answers."""
+    """The service answers. `version`, `commit`: of a server on one machine, where it is known."""
 
     status: Literal["ok"]
+    version: str | None = None
+    commit: str | None = None
 
 
 @result
