@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from forklore.client.calls import Call, RawAnswer
     from forklore.client.generated.synchronous.client import Forklore
     from forklore.client.transports import Transport
-    from forklore.client.transports.in_process import Model
 
 
 RETRIES = 4
@@ -91,10 +90,9 @@ def connected(target: Target, *, makes: bool) -> "Forklore":
             if data is not None and not makes and not Path(data).exists():
                 raise SettingsError(f"there is no folder {data}: `say` and `import` make one")
             with from_extra("local"):
-                from forklore_local.in_process.models import is_installed
+                from forklore.client.transports.in_process import installed_model
 
-                recall: Model | None = "wordllama" if is_installed() else None
-                return Forklore.local(user=user, client=client, data=data, recall=recall)
+                return Forklore.local(user=user, client=client, data=data, recall=installed_model())
 
 
 def _login() -> str:

@@ -23,6 +23,18 @@ LOOK_SECONDS = 0.02
 """How often a call that waits looks for a commit."""
 
 
+def installed_model() -> Model | None:
+    """Return the model of the extra `recall`, if it is installed.
+
+    Raises MissingExtraError without the extra `local`.
+    """
+    from forklore.extras import needing
+
+    with needing("local"):
+        from forklore_local.in_process.models import is_installed
+    return "wordllama" if is_installed() else None
+
+
 class InProcessTransport:
     """Sends calls to a service. Threads may share it.
 
