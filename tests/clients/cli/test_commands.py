@@ -419,6 +419,19 @@ def test_tag_sets_and_takes_away_and_leaves_the_others(trip: Forklore) -> None:
     assert (trip("tag trip -d urgent").code, trip("tag trip 'a b'").code) == (3, 2)
 
 
+def test_ls_leaves_out_what_was_made_before_a_time(trip: Forklore) -> None:
+    everything = trip("ls --all").out
+    created = max(one["createdAt"] for one in objects(trip("ls --all --json").out))
+
+    assert len(rows(everything)) > 1
+    assert [trip(f"ls --all --created-since {time}").out for time in ("2026-01-01", "1d")] == [everything] * 2
+    last = objects(trip(f"ls --all --json --created-since {created}").out)
+    assert {one["createdAt"] for one in last} == {created}
+    assert trip("ls --all --created-since 9999-12-30").out == ""
+    refused = trip("ls --created-since soon")
+    assert (refused.code, "--created-since is a time as" in refused.err) == (2, True)
+
+
 def test_a_tag_that_another_one_sets_meanwhile_stays(trip: Forklore, monkeypatch: pytest.MonkeyPatch) -> None:
     details = Conversation.details
 

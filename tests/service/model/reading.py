@@ -198,7 +198,7 @@ class Reading:
 
     def _list_after_all(self, request: Request) -> None:
         """Read the list. Read everything first if the oracle does not know all times yet."""
-        if any(not c.said.get("updatedAt") for c in self._choose.conversations):
+        if any(not (c.said.get("createdAt") and c.said.get("updatedAt")) for c in self._choose.conversations):
             kept = {name: held for name, held in request.given.items() if name in NOT_FILTERS}
             everything = kept | (EVERYTHING if request.name == "listConversations" else EVERYTHING_OF_OTHERS)
             self._both.ask_list(Request(request.name, request.caller, everything))

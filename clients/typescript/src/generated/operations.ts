@@ -859,6 +859,7 @@ export type ListConversationsArguments = {
 	query?: string | undefined;
 	agentId?: string | undefined;
 	tag?: string | undefined;
+	createdSince?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -1128,6 +1129,7 @@ export type AdminListConversationsArguments = {
 	ancestry?: Ancestry | undefined;
 	agentId?: string | undefined;
 	tag?: string | undefined;
+	createdSince?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, ParamSpec
 
 from pydantic import Field
 
-from forklore_service.api.fields import TIME_PATTERN, UUID_PATTERN
+from forklore_service.api.fields import UUID_PATTERN, Time
 from forklore_service.domain import content, ids
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.alternatives import ALTERNATIVES_MAX
@@ -43,7 +43,6 @@ _Answer = TypeVar("_Answer", bound=Mapping[str, object])
 LEFT_OUT = "left out"
 Maybe = Annotated[_T | None, LEFT_OUT]
 """A member that an answer leaves out where there is nothing to show. It is never null."""
-Time = Annotated[str, Field(pattern=TIME_PATTERN)]
 Id = Annotated[str, Field(pattern=UUID_PATTERN)]
 Sha256 = Annotated[str, Field(pattern=SHA256_PATTERN)]
 Cursor = Annotated[str | None, Field(description="The position to go on from; null where the list ends.")]

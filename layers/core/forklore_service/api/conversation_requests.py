@@ -34,6 +34,7 @@ class ListConversations(Watched):
     query: Annotated[str, Field(max_length=500)] | None = None
     agent_id: fields.AgentId | None = None
     tag: fields.TagFilter | None = None
+    created_since: fields.Time | None = None
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
 

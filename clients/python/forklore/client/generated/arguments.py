@@ -286,16 +286,6 @@ class EntriesArguments(TypedDict, total=False):
     epoch: Literal["latest", "all"] | int | None
 
 
-class ConversationsArguments(TypedDict, total=False):
-    mode: Literal["latest-fork", "current", "roots", "all"] | None
-    order: Literal["used", "created"] | None
-    ancestry: Literal["roots", "children", "all"] | None
-    archived: Literal["exclude", "include", "only"] | None
-    query: str | None
-    agent_id: str | None
-    tag: str | None
-
-
 class SyncContext(Keyed, total=False):
     content_type: Required[str]
     content: Required[Sequence[Any]]
@@ -310,12 +300,24 @@ class SearchConversations(SearchArguments, Paged, total=False):
     query: Required[str]
 
 
+class ConversationsArguments(TypedDict, total=False):
+    mode: Literal["latest-fork", "current", "roots", "all"] | None
+    order: Literal["used", "created"] | None
+    ancestry: Literal["roots", "children", "all"] | None
+    archived: Literal["exclude", "include", "only"] | None
+    query: str | None
+    agent_id: str | None
+    tag: str | None
+    created_since: str | None
+
+
 class AdminListConversations(AdminListMemberships, total=False):
     user_id: str | None
     mode: Literal["latest-fork", "current", "roots", "all"] | None
     ancestry: Literal["roots", "children", "all"] | None
     agent_id: str | None
     tag: str | None
+    created_since: str | None
 
 
 class ListConversations(ConversationsArguments, ListMemberships, total=False):
