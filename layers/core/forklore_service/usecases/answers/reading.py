@@ -56,10 +56,10 @@ def get_answer(
 
 def _is_kept(table: Table, of: AnswerRef, end: Part) -> bool:
     """Tell whether the words of an ended answer may be read, as those of what it became may."""
-    if end.entry is None or end.entry.entry_id is None:
+    became = end.entry
+    if became is None or became.entry_id is None:
         return end.next_id is None
-    conversation_id, entry_id = end.entry
-    head = keys.head(of.group_id, conversation_id)
-    found = table.get([head, keys.entry(of.group_id, entry_id)])
-    stored = found.entry(of.group_id, entry_id)
+    head = keys.head(of.group_id, became.conversation_id)
+    found = table.get([head, keys.entry(of.group_id, became.entry_id)])
+    stored = found.entry(of.group_id, became.entry_id)
     return head in found and stored is not None and not stored.entry.is_erased
