@@ -86,13 +86,16 @@ extras := service authorizer lambda local cli mcp
 adapters := claude-agent langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-adapters test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local deploy restore lock clean
+.PHONY: help run check test test-adapters test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local deploy restore lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
 
 run: $(RUN)/ready ## start the local server; HOST=… and PORT=… choose where, ALLOW_HOST=… is another name, DATA=./data keeps what is stored, WORKERS=… processes serve it, ON_EVENT=… gets events
 	@exec $(run) -m forklore_local.server $(if $(DATA),--data "$(DATA)")$(if $(WORKERS), --workers $(WORKERS))$(if $(ALLOW_HOST), --allow-host "$(ALLOW_HOST)")$(if $(ON_EVENT), --on-event "$(ON_EVENT)")
+
+check: $(VENV)/ready ## check what your change touches: format, lint, types, the tests of its rooms; say what CI runs; SINCE=… compares with a commit
+	$(python) -m tools.check $(SINCE)
 
 test: $(VENV)/ready ## check format, lint and types, then run all tests but those of the other test commands
 	$(python) -m ruff format --check
@@ -113,6 +116,7 @@ programs: $(VENV)/ready ## let real agent programs write sessions, and hold the 
 
 bench: $(VENV)/ready size-deployed ## measure costs, times and cold starts: three minutes, for which nothing else should run
 	$(python) -m tools.bench.costs
+	$(python) -m tools.bench.passed
 	$(python) -m tools.bench.times
 
 gate: export FORKLORE_FIGURES := gate

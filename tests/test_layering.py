@@ -37,6 +37,7 @@ PARTS = {
 ROOMS = {
     "forklore": set[str](),  # its names of the client are imported when they are used
     "forklore_local": set[str](),
+    "forklore_local.version": set[str](),
     "forklore_service": set[str](),
     "forklore_service.limits": set[str](),
     "forklore_service.errors": set[str](),
@@ -166,9 +167,12 @@ ROOMS["forklore_local.in_process"] = {
     ),
     *("forklore_service.events", "forklore_service.errors"),
 }
+ROOMS["forklore_local.in_process.nearness"] = ROOMS["forklore_local.in_process"] | {"numpy"}
+ROOMS["forklore_local.in_process.models"] = ROOMS["forklore_local.in_process"] | {"numpy", "tokenizers"}
 ROOMS["forklore_local.server"] = {
     *(
         "forklore_local.server",
+        "forklore_local.version",
         "forklore_local.in_process",
         "forklore_service.aws",
         "forklore_service.api",
@@ -214,14 +218,14 @@ ROOMS["forklore.sessions"] = {
 # What an import reads, an export writes: forklore's own lines, and the files beside them.
 ROOMS["forklore.importing"] = {
     *("forklore.importing", "forklore.client", "forklore.extras"),
-    *("forklore.exporting.jsonlines", "forklore.exporting.kept_files"),
+    *("forklore.exporting.jsonlines", "forklore.exporting.kept_files", "forklore.exporting.written_ids"),
 }
 ROOMS["forklore.cli"] = {
     *("forklore.cli", "forklore.sessions", "forklore.importing", "forklore.exporting"),
     *("forklore.client", "forklore.extras"),
     *("forklore_local.fsck", "forklore_local.copying"),
     *("forklore_local.in_process.folder", "forklore_local.in_process.upkeep"),
-    *("httpx2", "rich", "typer"),
+    *("forklore_local.version", "httpx2", "rich", "typer"),
 }
 ROOMS["forklore.mcp"] = {"forklore.mcp", "forklore.client", "mcp", "pydantic", "anyio"}
 ROOMS["forklore.mcp.http"] = ROOMS["forklore.mcp"] | {"httpx2"}

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 SHOWN_CHARACTERS_MAX = 80
 PHRASES: Mapping[int, str] = {
@@ -218,8 +218,8 @@ class UnavailableError(ForkloreError):
     status = 503
     code = "unavailable"
 
-    def __init__(self, message: str, *, retry_after_s: int = 1) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, retry_after_s: int = 1, **details: Any) -> None:
+        super().__init__(message, **details)
         self.retry_after_s = retry_after_s
 
 

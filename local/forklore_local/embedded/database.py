@@ -11,6 +11,7 @@ Nobody finds what is written into a file that was removed or replaced. So before
 after it, the files at the path are compared with those that are open.
 """
 
+import errno
 import os
 import sqlite3
 import threading
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Generic, TypeVar
 
 from forklore_local.embedded.turn import Turn
@@ -34,6 +36,8 @@ AT_ONCE = 64
 """How many transactions of waiting threads share one commit, and so one write to the disk."""
 FORK_SECONDS = 5.0
 CACHE_KILOBYTES = 4_000
+ROOM_BYTES = 128 * 1024
+"""How much the disk must still take. A small request adds about as much to the log."""
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
@@ -117,6 +121,25 @@ class Database:
                 self._drop(connection)
                 raise
             self._idle.append(connection)
+
+    def require_usable(self) -> None:
+        """Raise what requests raise now, if the file cannot be read or the disk not written.
+
+        Nothing is committed, so nobody who waits for a commit is woken.
+        """
+        with self.reading() as connection:
+            connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
+        if self._path is None:
+            return
+        if not _may_be_written(self._path):
+            raise StoreFailedError(f"{self._path.parent} cannot be written", reason="read_only")
+        try:
+            with TemporaryFile(dir=self._path.parent) as file:
+                file.write(bytes(ROOM_BYTES))
+        except OSError as error:
+            is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            told = f"the disk of {self._path.parent} {'is full' if is_full else 'failed'}"
+            raise StoreFailedError(told, reason="full" if is_full else "failed") from error
 
     def moment(self) -> int | None:
         """Return a number that is another one after each commit, also after one of another process.

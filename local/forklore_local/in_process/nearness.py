@@ -9,16 +9,20 @@ import sys
 import threading
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from operator import mul
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
+from forklore_local.in_process.folder import DataError
+from forklore_local.in_process.models import WORDLLAMA, Wordllama
 from forklore_service.domain.meaning import PIECE_CHARACTERS, PIECES_MAX
 from forklore_service.errors import UnavailableError
 
 Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns a vector of each text, all of one length."""
+Model: TypeAlias = Embed | Literal["wordllama"]
+"""A function of the caller's, or the name of a model whose weights come inside a package."""
 
 TEXTS_AT_ONCE = 256
 """A function is asked for the vectors of at most so many texts at once."""
@@ -30,6 +34,17 @@ ONE = 32_767
 """The number that stands for 1 in a packed vector, whose length is 1."""
 PROBE = "Which of two models made a vector? 1 + 1"
 """What tells models apart: the vector that they make of this text."""
+
+
+def nearness_by(model: Model | None) -> "EmbeddedTexts | None":
+    """Return what compares texts by a model. Raises DataError for one that is not there."""
+    if model is None:
+        return None
+    if not isinstance(model, str):
+        return EmbeddedTexts(model, "yours")
+    if model != WORDLLAMA:
+        raise DataError(f"there is no model {model!r} for recall: name {WORDLLAMA!r}, or give a function")
+    return EmbeddedTexts(Wordllama(), WORDLLAMA)
 
 
 class EmbeddedTexts:
@@ -62,8 +77,7 @@ class EmbeddedTexts:
 
     def compare(self, question: str, packed: Sequence[bytes]) -> list[float]:
         [asked] = self._vectors([question])
-        numbers = [one for some in packed for one in _unpacked(some, len(asked))]
-        return [sum(map(mul, asked, one)) / ONE for one in numbers]
+        return _packed_products(asked, b"".join(packed))
 
     def near(self, question: str, texts: Sequence[str]) -> list[float]:
         """Return the cosine of the question and each text; 0 for a text without a direction.
@@ -73,7 +87,7 @@ class EmbeddedTexts:
         [asked], others = self._vectors([question]), self._vectors(texts)
         if any(len(one) != len(asked) for one in others):
             raise UnavailableError("the model of recall returned vectors of different lengths")
-        return [sum(map(mul, asked, one)) for one in others]
+        return _products(asked, others)
 
     def _vectors(self, texts: Sequence[str]) -> list[Vector]:
         """Return a vector of length 1, or of zeros, of each text."""
@@ -108,27 +122,48 @@ class EmbeddedTexts:
         return [_direction(one) for one in told]
 
 
+def _products(one: Vector, others: Sequence[Vector]) -> list[float]:
+    """Return the product of a vector and each of the others. numpy does it, if it is installed.
+
+    >>> _products(array("f", [3, 4]), [array("f", [0, 1]), array("f", [1, 0])])
+    [4.0, 3.0]
+    """
+    try:
+        import numpy as np
+    except ModuleNotFoundError:
+        return [sum(map(mul, one, other)) for other in others]
+    rows = np.frombuffer(b"".join(others), dtype="float32").reshape(len(others), len(one))
+    products: list[float] = (rows @ np.frombuffer(one, dtype="float32")).tolist()
+    return products
+
+
 def _packed(vector: Vector) -> bytes:
     """Return a vector of length 1 as whole numbers of two bytes, the lower one first."""
-    return _little_endian(array("h", (round(ONE * number) for number in vector))).tobytes()
-
-
-def _unpacked(packed: bytes, length: int) -> Iterator[Sequence[int]]:
-    """Yield the vectors in some bytes.
-
-    >>> [list(one) for one in _unpacked(_packed(array("f", [0, 1, -1, 0])), 2)]
-    [[0, 32767], [-32767, 0]]
-    """
-    numbers = array("h")
-    numbers.frombytes(packed)
-    numbers = _little_endian(numbers)
-    return (numbers[at : at + length] for at in range(0, len(numbers), length))
-
-
-def _little_endian(numbers: "array[int]") -> "array[int]":
+    numbers = array("h", (round(ONE * number) for number in vector))
     if sys.byteorder == "big":
         numbers.byteswap()
-    return numbers
+    return numbers.tobytes()
+
+
+def _packed_products(one: Vector, packed: bytes) -> list[float]:
+    """Return the product of a vector and each of those that are packed.
+
+    >>> _packed_products(array("f", [3, 4]), _packed(array("f", [0, 1, -1, 0])))
+    [4.0, -3.0]
+    """
+    length = len(one)
+    try:
+        import numpy as np
+    except ModuleNotFoundError:
+        numbers = array("h")
+        numbers.frombytes(packed)
+        if sys.byteorder == "big":
+            numbers.byteswap()
+        starts = range(0, len(numbers), length)
+        return [sum(map(mul, one, numbers[at : at + length])) / ONE for at in starts]
+    rows = np.frombuffer(packed, dtype="<i2").reshape(-1, length)
+    products: list[float] = (rows @ np.frombuffer(one, dtype="float32") / ONE).tolist()
+    return products
 
 
 def _direction(vector: Vector) -> Vector:

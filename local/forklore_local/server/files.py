@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import hmac
 import json
+import logging
 import os
 import re
 import secrets
@@ -45,6 +46,7 @@ SAFE = [
     ("cache-control", "private, no-cache"),
     ("accept-ranges", "bytes"),
 ]
+_log = logging.getLogger("forklore")
 _RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{1,18})?|-(\d{1,18}))")
 
 Fields = Mapping[str, str]
@@ -160,6 +162,13 @@ async def _take(
     except WrongBytesError as error:
         return _message(400, f"These are other bytes than was said: {error}.")
     except ForkloreError as error:
+        told = {
+            "method": "PUT",
+            "route": f"{PATH}{{attachmentId}}",
+            "status": error.status,
+            "code": error.code,
+        }
+        _log.error("answered", extra={**told, "reason": error.details.get("reason")})
         return _message(error.status, f"{error.message}.")
     return _message(400, "The rest did not come.")
 

@@ -7,25 +7,34 @@ text of an exception.
 
 import asyncio
 import base64
+import json
+import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from forklore_local.server.asgi import Headers, Receive, Response, Scope, Send, send_response
 from forklore_local.server.commits import Commits
 from forklore_local.server.invocation import EventTooLargeError, HandlerError, invoke, load_handler
-from forklore_local.server.log import frames, log
+from forklore_local.server.log import FRAMES, frames
 from forklore_local.server.payload import build_event, read_answer
 from forklore_local.server.routing import BadPathError, Function, Match, find_route
+from forklore_service.api.responses import error_response
 from forklore_service.api.watching import is_news
+from forklore_service.errors import ForkloreError, UnavailableError
 
 HANDLER_THREADS = 32
+HEALTH = "GET /v1/health"
+FAILED = 500
+"""The first status of an error of the server's own."""
 REQUEST_BYTES_MAX = 10 * 1024 * 1024  # HTTP API quotas: payload size
 ASK_AGAIN = "forklore-ask-again-ms"
 """The header of an answer to who watches: 0 where the next request is held, too."""
 GATEWAY_TIMEOUT_SECONDS = 30.0  # HTTP API quotas: maximum integration timeout
+_log = logging.getLogger("forklore")
 
 
 class Gateway:
@@ -36,7 +45,10 @@ class Gateway:
     authorize: returns the authorizer's context for a request's headers.
     commits: what requests with `wait` are held for; None: they are answered at once, as on Lambda.
     explain: returns a function's answer with what is added on a developer's machine only.
-    verbose: print a line per request on standard error: method, route key, status, milliseconds.
+    health: returns what an answer of `checkHealth` also tells. Raises a ForkloreError if the store
+    cannot be used.
+
+    Each answer is logged: one of 500 and more as an error, which is always shown.
     """
 
     def __init__(
@@ -46,7 +58,7 @@ class Gateway:
         authorize: Callable[[Headers], Mapping[str, Any]],
         commits: Commits | None = None,
         explain: Callable[[Response], Response] = lambda response: response,
-        verbose: bool = False,
+        health: Callable[[], Mapping[str, str]] = dict,
         timeout_seconds: float = GATEWAY_TIMEOUT_SECONDS,
     ) -> None:
         self._functions = functions
@@ -54,13 +66,14 @@ class Gateway:
         self._authorize = authorize
         self._commits = commits
         self._explain = explain
-        self._verbose = verbose
+        self._health = health
         self._timeout_seconds = timeout_seconds
         self._threads = ThreadPoolExecutor(HANDLER_THREADS, thread_name_prefix="handler")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request."""
-        started = time.monotonic()
+        """Answer one HTTP request. HEAD is answered as GET; the server drops the body."""
+        started, asked = time.monotonic(), scope["method"]
+        scope = {**scope, "method": "GET"} if asked == "HEAD" else scope
         request_id = base64.b64encode(os.urandom(11)).decode()  # as long as the service's own
         raw_path = scope["raw_path"].decode("latin-1")
         match = None
@@ -74,9 +87,16 @@ class Gateway:
             response = await self._answer(scope, receive, match, request_id)
         response.headers.append(("apigw-requestid", request_id))
         await send_response(send, response)
-        if self._verbose:
-            key, took_ms = match.route.key if match else "no route", (time.monotonic() - started) * 1000
-            log(f"{scope['method']} ({key}) {response.status} {took_ms:.0f} ms")
+        is_failed = response.status >= FAILED
+        told = {
+            "method": asked,
+            "route": match.route.key if match else "no route",
+            "status": response.status,
+            **(_why(response) if is_failed else {}),
+            "ms": round((time.monotonic() - started) * 1000),
+            "xRequestId": dict(response.headers).get("x-request-id"),
+        }
+        _log.log(logging.ERROR if is_failed else logging.INFO, "answered", extra=told)
 
     async def _answer(self, scope: Scope, receive: Receive, match: Match, request_id: str) -> Response:
         body = await _read_body(receive)
@@ -85,18 +105,35 @@ class Gateway:
         context = self._authorize(scope["headers"])
         event = build_event(scope, body, match=match, authorizer=context, request_id=request_id)
         try:
-            return self._explain(await self._watch(match.function, event, receive))
+            response = await self._watch(match.function, event, receive)
+            if match.route.key == HEALTH:
+                response = await self._with_health(response)
+            return self._explain(response)
         except EventTooLargeError:
             return _message(413, "Request Entity Too Large")
         except asyncio.CancelledError:  # the server is stopping and has waited long enough
             return _message(503, "Service Unavailable")
         except TimeoutError:
-            log(f"{match.function.name} ({match.route.key}) did not answer in time")
+            _log.error("not_in_time", extra={"function": match.function.name, "route": match.route.key})
             if match.function.timeout_seconds >= self._timeout_seconds:
                 return _message(503, "Service Unavailable")
         except (HandlerError, ValueError) as error:
-            log(f"{match.function.name} ({match.route.key}): {error}\n{frames(error.__cause__)}")
+            told = {"function": match.function.name, "route": match.route.key, "reason": str(error)}
+            _log.error("failed", extra={**told, FRAMES: frames(error.__cause__)})
         return _message(500, "Internal Server Error")  # also for a function that Lambda stopped
+
+    async def _with_health(self, response: Response) -> Response:
+        """Return the answer of `checkHealth` with what `health` tells; 503 if it raises."""
+        try:
+            told = await asyncio.to_thread(self._health)
+        except ForkloreError as error:
+            why: dict[str, Any] = {name: error.details[name] for name in ("reason",) if name in error.details}
+            # the error's own text would tell everybody where the folder is
+            unusable = UnavailableError("the store cannot be used now", **why)
+            refused = error_response(unusable, dict(response.headers)["x-request-id"])
+            headers = [*response.headers, ("retry-after", str(unusable.retry_after_s))]
+            return Response(refused.status, headers, refused.text.encode())
+        return replace(response, body=json.dumps({**json.loads(response.body), **told}).encode())
 
     async def _watch(self, function: Function, event: dict[str, Any], receive: Receive) -> Response:
         """Return the answer to a request. One with `wait` is held until its answer is news.
@@ -144,6 +181,16 @@ async def _read_body(receive: Receive) -> bytes | None:
         body += message.get("body", b"")
         more = message.get("more_body", False)
     return bytes(body)
+
+
+def _why(response: Response) -> dict[str, str]:
+    """Return the words of an error that the service chooses, and none that a caller could."""
+    try:
+        error = json.loads(response.body)
+        told = {"code": error["code"], "reason": error["details"].get("reason")}
+    except (ValueError, KeyError, TypeError, AttributeError):  # not an error of forklore
+        return {}
+    return {name: held for name, held in told.items() if isinstance(held, str) and held}
 
 
 def _message(status: int, text: str) -> Response:

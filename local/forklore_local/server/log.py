@@ -1,11 +1,13 @@
 """Lines on standard error: they show where something failed, and nothing of the request's content.
 
-The functions' own lines look as on Lambda with its JSON log format.
+All lines have one format, also those of the functions and of libraries: plain text, or JSON as on
+Lambda.
 """
 
 import json
 import logging
 import os
+import re
 import signal
 import sys
 import time
@@ -15,6 +17,8 @@ from typing import IO, Any
 
 METRICS = "_aws"
 """The member that tells CloudWatch which other members are metrics. It is not shown here."""
+FRAMES = "frames"
+"""The field with the stack frames of an error."""
 LAMBDAS_ID = "aws_request_id"
 """The attribute of a record with Lambda's own id of the request."""
 _OF_RECORDS = {*logging.makeLogRecord({}).__dict__, LAMBDAS_ID, "message", "asctime", "taskName"}
@@ -28,13 +32,18 @@ _OF_LINES = {
     "requestId",
     "location",
 }
+_FIRST = ("timestamp", "level", "message")
+FORMATS = ("plain", "json")
+_PLAIN = re.compile(r"[\w.:/+-]+")
+"""A value that needs no quotes in a plain line."""
 
 
 class JsonLines(logging.Formatter):
     """Writes a record as a line of JSON with its `extra` fields at the top level.
 
     Lambda's runtime does the same: it leaves out a field that is None, and no field replaces one
-    that every line has. without: more fields to leave out.
+    that every line has. But the text of an exception is not shown. without: more fields to leave
+    out.
     Source: awslambdaric, lambda_runtime_log_utils.JsonFormatter; Lambda developer guide, "Log and
     monitor Python Lambda functions", "Using the logging module with JSON".
     """
@@ -44,6 +53,9 @@ class JsonLines(logging.Formatter):
         self._hidden = {*_OF_RECORDS, *_OF_LINES, *without}
 
     def format(self, record: logging.LogRecord) -> str:
+        return json.dumps(self._line(record), ensure_ascii=False, default=str)
+
+    def _line(self, record: logging.LogRecord) -> dict[str, Any]:
         line: dict[str, Any] = {
             "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
             "level": record.levelname,
@@ -51,17 +63,43 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
         }
         if record.exc_info and record.exc_info[0]:
-            line |= {"errorType": record.exc_info[0].__name__, "errorMessage": str(record.exc_info[1])}
+            line |= {"errorType": record.exc_info[0].__name__, FRAMES: frames(record.exc_info[1])}
         line["requestId"] = getattr(record, LAMBDAS_ID, None)
         line |= {name: held for name, held in record.__dict__.items() if name not in self._hidden}
-        line = {name: held for name, held in line.items() if held is not None}
-        return json.dumps(line, ensure_ascii=False, default=str)
+        return {name: held for name, held in line.items() if held is not None}
 
 
-def show_lines_of(logger: logging.Logger, *, verbose: bool) -> None:
-    """Show a logger's lines on standard error: from WARNING, or from INFO when verbose."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines(without=[METRICS]))
+class PlainLines(JsonLines):
+    """Writes the same as text for people: the time, the level, the message, then `name=value`.
+
+    Stack frames follow on lines of their own.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = self._line(record)
+        found = line.pop(FRAMES, "")
+        below = found if isinstance(found, str) else "\n".join(found)
+        told = [f"{name}={_plain(held)}" for name, held in line.items() if name not in _FIRST]
+        return "\n".join([" ".join([*(line[name] for name in _FIRST), *told]), *below.splitlines()])
+
+
+class _ToStandardError(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        write(self.format(record), sys.stderr)
+
+
+def _plain(held: Any) -> str:
+    text = held if isinstance(held, str) else json.dumps(held, ensure_ascii=False, default=str)
+    return text if _PLAIN.fullmatch(text) else json.dumps(text)
+
+
+def show_lines_of(logger: logging.Logger, *, verbose: bool, form: str = FORMATS[0]) -> None:
+    """Show a logger's lines on standard error: from WARNING, or from INFO when verbose.
+
+    form: one of FORMATS.
+    """
+    handler = _ToStandardError()
+    handler.setFormatter((JsonLines if form == "json" else PlainLines)(without=[METRICS]))
     logger.addHandler(handler)
     logger.setLevel(logging.INFO if verbose else logging.WARNING)
     logger.propagate = False
@@ -78,11 +116,6 @@ def frames(error: BaseException | None) -> str:
         text += "".join(traceback.format_tb(error.__traceback__)) + f"{type(error).__qualname__}\n"
         error = error.__cause__ or error.__context__
     return text
-
-
-def log(line: str) -> None:
-    """Print a line on standard error."""
-    write(line.rstrip(), sys.stderr)
 
 
 def end_with_reader() -> None:

@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 
 import uvicorn
 
-from forklore_local.server.log import frames, log
+from forklore_local.server.log import FRAMES, frames
 
 USUAL_MAX = 4
 """How many workers there are at the most, if nobody says how many."""
@@ -231,7 +231,7 @@ class Processes:
                     ours.close()
                     self._become(worker, theirs)
         except OSError as error:
-            log(f"forklore: cannot start a process: {error.strerror}")
+            _log.error("cannot_start_a_process", extra={"reason": error.strerror})
             self._start_later(worker, 1)
             return
         ours.setblocking(False)
@@ -249,7 +249,7 @@ class Processes:
             os.close(self._other if is_first else self._others)
             status = self._work(Work(channel, self._others if is_first else None))
         except Exception as error:  # noqa: BLE001 (logged here without its text)
-            log(f"a worker fails\n{frames(error)}")
+            _log.error("worker_fails", extra={FRAMES: frames(error)})
         finally:
             os._exit(status)
 

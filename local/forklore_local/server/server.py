@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import gc
+import ipaddress
 import logging
 import os
 import re
@@ -16,6 +17,8 @@ from typing import Any, NoReturn
 import uvicorn
 
 from forklore_local.in_process.folder import FILE, DataError
+from forklore_local.in_process.models import WORDLLAMA
+from forklore_local.in_process.nearness import nearness_by
 from forklore_local.in_process.opened import Opened
 from forklore_local.in_process.worker import Worker
 from forklore_local.server.asgi import App, Headers
@@ -27,17 +30,21 @@ from forklore_local.server.files import ServedObjects, with_files
 from forklore_local.server.functions import http_functions
 from forklore_local.server.gateway import Gateway
 from forklore_local.server.identity import hinted, read_authorizer
-from forklore_local.server.log import log, show_lines_of, write
+from forklore_local.server.log import FORMATS, show_lines_of, write
 from forklore_local.server.page import with_page
 from forklore_local.server.processes import USUAL_MAX, Processes, Work, WorkersServer, can_fork, usual_number
 from forklore_local.server.reference import with_reference
 from forklore_local.server.routing import Function
 from forklore_local.server.store import ENDPOINT, DatabaseError, open_table_at, set_environment
+from forklore_local.version import version
 from forklore_service.aws.wiring import Given, ServiceSettings, give, open_table
 from forklore_service.domain import keys
+from forklore_service.domain.meaning import Nearness
 
 COMMAND = "python -m forklore_local.server"
 EVERYWHERE = "0.0.0.0"  # nosec B104 # to compare with
+UNVERIFIED = "whoever reaches this server is who they say: a token is a user id, and nobody verifies it"
+_log = logging.getLogger("forklore")
 STOP_WITHIN_SECONDS = 3  # for requests that are still running
 KEEP_ALIVE_SECONDS = 75
 LOOK_SECONDS = 10.0  # for an attachment whose bytes are sent
@@ -48,7 +55,7 @@ CANNOT_START = 2
 """The exit code where the address is in use, the folder cannot be opened, or a setting is wrong."""
 BANNER = """\
 see the conversations at {url}/
-forklore listens on {url}
+forklore {version} listens on {url}
 the API reference is at {url}/docs
 {tools}
 Try it; the bearer token is the user id:
@@ -80,9 +87,12 @@ def main(
     chosen = _parser(command, has_tools=tools is not None).parse_args(arguments)
     beside = tools() if tools and chosen.mcp else None
     environment = dict(os.environ)  # as the user has it: the server changes its own
-    show_lines_of(logging.getLogger("forklore"), verbose=chosen.verbose)
+    for name, verbose in (("", False), ("forklore", chosen.verbose)):  # first all that others write
+        show_lines_of(logging.getLogger(name), verbose=verbose, form=chosen.log)
     gc.set_threshold(GARBAGE_OBJECTS, *gc.get_threshold()[1:])
     _on_signal(lambda *_: sys.exit(0))
+    if hasattr(signal, "SIGHUP"):  # its terminal is closed, or somebody means: read the settings again
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         server = _Server(functions(), chosen, environment, beside)
     except (OSError, ValueError) as error:
@@ -117,6 +127,7 @@ class _Server:
         self._authorizer = read_authorizer(os.environ, arguments.client)
         self._url = _url(self._listener)
         self._environment = {**environment, "FORKLORE_URL": self._url}
+        self._version = version()  # of now: a checkout may change while this runs
         self._workers = _workers(arguments.workers, arguments.data)
         self._file: os.stat_result | None = None
         set_environment()
@@ -133,7 +144,8 @@ class _Server:
             self._file = (self._arguments.data / FILE).stat()
         told = _store_told(self._arguments.data, self._workers)
         tools = TOOLS.format(url=self._url) if self._beside else ""
-        write(BANNER.format(url=self._url, tools=tools, store=told), sys.stdout)
+        write(BANNER.format(url=self._url, tools=tools, store=told, version=self._version), sys.stdout)
+        warn_of(self._arguments.host)
 
     def _require_in_place(self) -> None:
         """Raise OSError in a worker if there is another folder than the one that others serve."""
@@ -157,16 +169,25 @@ class _Server:
             try:
                 self._require_in_place()
                 events.open(self._environment)
-                objects, moment = _open_store(arguments.data, events, stack, is_first=is_first)
+                nearness = nearness_by(arguments.recall)
+                objects, opened = _open_store(
+                    arguments.data, events, stack, is_first=is_first, nearness=nearness
+                )
             except (OSError, DatabaseError, DataError, ValueError) as error:
                 return _refuse(error)
-            commits = Commits(moment, lambda: server.should_exit) if moment else None
+            commits = Commits(opened.database.moment, lambda: server.should_exit) if opened else None
+
+            def health() -> Mapping[str, str]:
+                if opened:
+                    opened.database.require_usable()
+                return self._version.fields
+
             gateway = Gateway(
                 self._functions,
                 authorize=self._authorizer,
                 commits=commits,
                 explain=hinted,
-                verbose=arguments.verbose,
+                health=health,
             )
             paths = with_page(with_reference(gateway, _document))
             if self._beside:
@@ -211,7 +232,7 @@ def _workers(asked: int | None, data: Path | None) -> int:
     workers = usual_number() if asked is None else asked
     if workers > 1 and not can_fork():
         if asked is not None:
-            log("one process serves, for this system cannot share a port between several")
+            _log.warning("one_process", extra={"means": "this system cannot share a port between several"})
         return 1
     return workers
 
@@ -228,14 +249,18 @@ def _store_told(data: Path | None, workers: int) -> str:
 
 
 def _open_store(
-    data: Path | None, events: Events, stack: contextlib.ExitStack, *, is_first: bool
-) -> tuple[ServedObjects, Callable[[], int | None] | None]:
+    data: Path | None,
+    events: Events,
+    stack: contextlib.ExitStack,
+    *,
+    is_first: bool,
+    nearness: Nearness | None,
+) -> tuple[ServedObjects, Opened | None]:
     """Open the table and the files, let the handlers use them, and start the worker.
 
-    Return the files and what returns the moment, as of Commits; None where the commits of others
-    are not seen here.
+    Return the files and what was opened; None where the commits of others are not seen here.
     events: who is told of changes. stack: closes what is opened. is_first: of all processes of this
-    server; it sweeps and tells.
+    server; it sweeps and tells. nearness: as of Table.
     Raises DataError, DatabaseError, OSError, and ValueError if two stores are named, or if there
     are receivers of events and the store is a DynamoDB, whose changes are not seen here.
     """
@@ -250,10 +275,10 @@ def _open_store(
         open_table_at(endpoint)
         objects = ServedObjects(Path(settings.attachments) if settings.attachments else None)
         stack.callback(objects.close)
-        give(Given(objects=objects))
+        give(Given(objects=objects, nearness=nearness))
         worker = Worker(open_table(), expire=lambda _now_s: None, **jobs)
         stack.callback(worker.stop)
-        give(Given(queue=worker.queue, objects=objects))
+        give(Given(queue=worker.queue, objects=objects, nearness=nearness))
         worker.start()
         return objects, None
     opened = Opened(data, name=settings.table_name, sweeps=is_first, **jobs)
@@ -261,10 +286,10 @@ def _open_store(
     if is_first:
         events.require(opened)
     objects = ServedObjects(opened.objects.folder)
-    give(Given(lambda: opened.engine, opened.worker.queue, objects))
+    give(Given(lambda: opened.engine, opened.worker.queue, objects, nearness))
     if data is None:  # that of a folder has started
         opened.worker.start()
-    return objects, opened.database.moment
+    return objects, opened
 
 
 def _parser(command: str, *, has_tools: bool) -> argparse.ArgumentParser:
@@ -311,6 +336,17 @@ def _parser(command: str, *, has_tools: bool) -> argparse.ArgumentParser:
         choices=CONTENTS,
         default=CONTENTS[0],
         help=f"what events show of entries ({CONTENTS[0]})",
+    )
+    parser.add_argument(
+        "--recall",
+        choices=(WORDLLAMA,),
+        help="also find what is meant, by a model on this machine; it needs the extra `recall`",
+    )
+    parser.add_argument(
+        "--log",
+        choices=FORMATS,
+        default=FORMATS[0],
+        help=f"the format of its log ({FORMATS[0]})",
     )
     if has_tools:
         parser.add_argument("--mcp", action="store_true", help="also serve the tools for agents, at /mcp")
@@ -365,6 +401,16 @@ def _listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         reason = str(error).partition(" (while")[0]  # Python repeats the address there
         raise OSError(f"cannot listen on {host} port {port}: {reason}") from error
+
+
+def warn_of(host: str) -> None:
+    """Log a warning if others than this machine reach a server at the address."""
+    try:
+        is_loopback = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_loopback = host == "localhost"
+    if not is_loopback:
+        _log.warning("tokens_are_not_verified", extra={"host": host, "means": UNVERIFIED})
 
 
 def _url(listener: socket.socket) -> str:

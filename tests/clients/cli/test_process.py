@@ -351,7 +351,7 @@ def test_a_function_that_cannot_be_invoked_is_one_line(monkeypatch: pytest.Monke
 
 
 def test_the_version_is_shown_and_completion_is_there() -> None:
-    assert re.fullmatch(r"forklore \S.*\n", ran("$F --version").stdout)
+    assert re.fullmatch(r"forklore \d[\d.]* \([0-9a-f]{12}\)\n", ran("$F --version").stdout)
     assert ran("$F", **at_tab("forklore br")).stdout.split() == ["branch"]
 
 

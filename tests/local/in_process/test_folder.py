@@ -19,9 +19,10 @@ from pathlib import Path
 import pytest
 
 from forklore_local.in_process.folder import FILE, FORMAT, OLD_LOCK, OTHERS, DataError
+from forklore_local.in_process.opened import Opened
 from forklore_local.in_process.service import EmbeddedService
 from forklore_service.domain.model import Caller
-from forklore_service.errors import UnavailableError
+from forklore_service.errors import StoreFailedError, UnavailableError
 from tests.local.conftest import Kept
 from tests.local.embedded.items import everything, key, put
 from tests.local.in_process.asking import call
@@ -343,6 +344,24 @@ def test_a_folder_that_cannot_be_written_is_refused_and_loses_nothing(
         with EmbeddedService.open(folder) as service:
             assert title(service, made) == "kept"
             create(service)
+
+
+@pytest.mark.failure("disk-full")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_folder_tells_that_nothing_more_can_be_kept_before_anything_is_asked(tmp_path: Path) -> None:
+    def look() -> None:
+        with closing(Opened(tmp_path)) as opened:
+            opened.database.require_usable()
+            _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, most))  # no file may become larger
+            with pytest.raises(StoreFailedError) as told:
+                opened.database.require_usable()
+            assert told.value.details["reason"] == "failed"
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+            opened.database.require_usable()
+
+    in_another_process(look)
+    assert not [*tmp_path.glob("tmp*")]
 
 
 @pytest.mark.failure("disk-full")

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import shutil
+import signal
 import sqlite3
 import subprocess
 import time
@@ -64,7 +66,7 @@ def test_data_outlives_the_server(keep: Callable[..., Running], tmp_path: Path) 
 
 
 def test_the_lines_say_what_a_request_costs_on_aws(keep: Callable[..., Running]) -> None:
-    first = keep("--verbose")
+    first = keep("--verbose", "--log", "json")
     create(first)
     _, errors = first.stop()
     change, line = map(json.loads, errors.splitlines()[:2])
@@ -86,6 +88,62 @@ def test_a_folder_is_open_in_the_server_and_in_a_process_at_the_same_time(
         assert changed.is_success
         shown = call(service, "getConversation", {"conversationId": MADE}, ann)
         assert json.loads(shown.text)["title"] == "new"
+
+
+def health(local: Running) -> httpx.Response:
+    return httpx.get(f"{local.url}/v1/health")
+
+
+@pytest.mark.failure("replaced-folder")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_folder_that_was_replaced_is_told_by_the_health_and_in_the_log(
+    keep: Callable[..., Running], tmp_path: Path, workers: str
+) -> None:
+    local = keep("--workers", workers, "--log", "json")
+    create(local)
+    well = health(local)
+    assert (well.status_code, well.json()["status"]) == (200, "ok")
+    assert f"forklore {well.json()['version']} ({well.json()['commit']}) listens on " in local.banner
+
+    (tmp_path / "da ta").rename(tmp_path / "moved")
+    shutil.copytree(tmp_path / "moved", tmp_path / "da ta")
+    unwell = health(local)
+    refused = httpx.get(f"{local.url}/v1/conversations/{MADE}", headers=ANN)
+    _, errors = local.stop()
+
+    assert (unwell.status_code, unwell.headers["retry-after"]) == (503, "1")
+    body = unwell.json()
+    assert (body["code"], body["details"]["reason"]) == ("unavailable", "replaced")
+    assert "da ta" not in unwell.text
+    assert refused.status_code == 507
+    lines = [json.loads(line) for line in errors.splitlines()]
+    assert [(line["route"], line["status"], line["code"], line["reason"]) for line in lines] == [
+        ("GET /v1/health", 503, "unavailable", "replaced"),
+        ("GET /v1/conversations/{conversationId}", 507, "store_failed", "replaced"),
+    ]
+    assert [line["xRequestId"] for line in lines] == [body["requestId"], refused.json()["requestId"]]
+    assert MADE not in errors
+
+
+def test_head_is_as_get(keep: Callable[..., Running]) -> None:
+    local = keep()
+    create(local)
+    for path in ("/v1/health", f"/v1/conversations/{MADE}", "/v1/conversations/none", "/openapi.json"):
+        head, get = (httpx.request(method, f"{local.url}{path}", headers=ANN) for method in ("HEAD", "GET"))
+        told = [(one.status_code, set(one.headers), one.headers["content-length"]) for one in (head, get)]
+        assert told[0] == told[1]
+        assert (head.content, bool(get.content)) == (b"", True)
+    assert local.stop() == (0, "")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_hang_up_does_not_end_a_server(keep: Callable[..., Running], workers: str) -> None:
+    local = keep("--workers", workers)
+    local.process.send_signal(signal.SIGHUP)
+    create(local)
+    assert local.process.poll() is None
+    assert local.stop() == (0, "")
 
 
 @pytest.mark.long

@@ -22,7 +22,7 @@ HELLO = {"contentType": "history", "content": [{"role": "USER", "text": "a secre
 
 @contextmanager
 def serving(*arguments: str, **options: str) -> Iterator[Running]:
-    with running("--port", "0", *arguments, last_line="Ctrl+C", **options) as local:
+    with running("--port", "0", "--log", "json", *arguments, last_line="Ctrl+C", **options) as local:
         yield local
 
 

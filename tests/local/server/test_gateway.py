@@ -1,6 +1,9 @@
 """The gateway as an ASGI application, in process, on the sample project."""
 
 import asyncio
+import json
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +12,24 @@ import pytest
 
 from forklore_local.server.gateway import Gateway
 from forklore_local.server.identity import read_authorizer
+from forklore_local.server.log import show_lines_of
 from tests.local.server.project import import_project
 
 
 @pytest.fixture
 def gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gateway:
     functions = import_project(tmp_path, monkeypatch)
-    return Gateway(functions, authorize=read_authorizer({}), verbose=True)
+    return Gateway(functions, authorize=read_authorizer({}))
+
+
+@pytest.fixture(params=[True, False], ids=["verbose", "usual"])
+def verbose(request: pytest.FixtureRequest) -> Iterator[bool]:
+    """Whether all lines are shown. They go to standard error, as JSON."""
+    logger = logging.getLogger("forklore")
+    before = logger.level, logger.propagate, [*logger.handlers]
+    show_lines_of(logger, verbose=request.param, form="json")
+    yield request.param
+    logger.level, logger.propagate, logger.handlers = before
 
 
 def ask(gateway: Gateway, *requests: tuple[str, str], **options: Any) -> list[httpx.Response]:
@@ -79,17 +93,20 @@ def test_an_answer_just_below_the_limit_arrives(gateway: Gateway) -> None:
 
 
 def test_the_log_shows_frames_and_types_and_nothing_of_the_request(
-    gateway: Gateway, capsys: pytest.CaptureFixture[str]
+    verbose: bool, gateway: Gateway, capsys: pytest.CaptureFixture[str]
 ) -> None:
     headers = {"Authorization": "Bearer token-of-alice", "X-Other": "a-header"}
     ask(gateway, ("GET", "/odd/fail?q=a-query"), headers=headers)
 
     log = capsys.readouterr()
     assert log.out == ""
-    assert "Odd (GET /odd/{what}): raised" in log.err
-    assert "in fail\n" in log.err
-    assert log.err.index("RuntimeError\n") < log.err.index("KeyError\n")
-    assert "GET (GET /odd/{what}) 500 " in log.err
+    failed, answered = map(json.loads, log.err.splitlines())
+    assert (failed["level"], failed["message"], failed["function"]) == ("ERROR", "failed", "Odd")
+    assert (failed["route"], failed["reason"][:6]) == ("GET /odd/{what}", "raised")
+    assert "in fail\n" in failed["frames"]
+    assert failed["frames"].index("RuntimeError\n") < failed["frames"].index("KeyError\n")
+    assert (answered["level"], answered["message"], answered["status"]) == ("ERROR", "answered", 500)
+    assert (answered["method"], answered["route"]) == ("GET", "GET /odd/{what}")
     for secret in ("token-of-alice", "a-header", "a-query", "RuntimeError:", "KeyError:"):
         assert secret not in log.err
 
@@ -102,7 +119,7 @@ def test_a_body_over_a_limit_is_413(gateway: Gateway, size: int) -> None:
 
 
 def test_a_request_that_breaks_off_does_not_reach_the_handler(
-    gateway: Gateway, capsys: pytest.CaptureFixture[str]
+    verbose: bool, gateway: Gateway, capsys: pytest.CaptureFixture[str]
 ) -> None:
     messages: list[dict[str, Any]] = [
         {"type": "http.request", "body": b"{", "more_body": True},
@@ -110,7 +127,9 @@ def test_a_request_that_breaks_off_does_not_reach_the_handler(
     ]
 
     assert post(gateway, messages) == 400
-    assert "POST (POST /v1/conversations) 400 " in capsys.readouterr().err
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    told = [(line["level"], line["route"], line["status"]) for line in lines]
+    assert told == ([("INFO", "POST /v1/conversations", 400)] if verbose else [])
 
 
 def test_an_endless_body_is_read_only_up_to_the_limit(gateway: Gateway) -> None:

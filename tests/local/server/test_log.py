@@ -1,4 +1,4 @@
-"""The functions' log lines on standard error: JSON with all fields at the top, as on Lambda."""
+"""The lines on standard error: plain, or JSON with all fields at the top, as on Lambda."""
 
 import json
 import logging
@@ -40,10 +40,14 @@ def test_no_extra_field_replaces_a_field_of_every_line() -> None:
     }
 
 
-def test_the_line_names_an_exception() -> None:
-    line = line_of(exc_info=(ValueError, ValueError("wrong"), None))
+def test_the_line_shows_where_an_exception_was_raised_and_not_its_text() -> None:
+    with pytest.raises(ValueError, match="a secret") as raised:
+        int("a secret")
+    line = line_of(exc_info=(raised.type, raised.value, raised.tb))
 
-    assert (line["errorType"], line["errorMessage"]) == ("ValueError", "wrong")
+    assert line["errorType"] == "ValueError"
+    assert "test_log.py" in line["frames"]
+    assert "a secret" not in str(line).replace('int("a secret")', "")
 
 
 @pytest.fixture
@@ -57,7 +61,7 @@ def logger() -> Iterator[logging.Logger]:
 def test_lines_below_warning_are_shown_only_on_request(
     logger: logging.Logger, capsys: pytest.CaptureFixture[str], verbose: bool, shown: list[str]
 ) -> None:
-    show_lines_of(logger, verbose=verbose)
+    show_lines_of(logger, verbose=verbose, form="json")
     logger.debug("debug")
     logger.info("info", extra={"_aws": {"Timestamp": 1}})
     logger.warning("warning")
@@ -66,3 +70,15 @@ def test_lines_below_warning_are_shown_only_on_request(
     assert [json.loads(line)["message"] for line in errors.splitlines()] == shown
     assert "_aws" not in errors
     assert output == ""
+
+
+@pytest.mark.parametrize("frames", ["a.py:1 one\n  call()\n", ["a.py:1 one", "  call()"]])
+def test_a_plain_line_has_the_same_fields_and_the_frames_below(
+    logger: logging.Logger, capsys: pytest.CaptureFixture[str], frames: object
+) -> None:
+    show_lines_of(logger, verbose=False)
+    logger.error("bug", extra={"status": 500, "route": 'GET /v1 "x"\n', "none": None, "frames": frames})
+    line, *below = capsys.readouterr().err.splitlines()
+
+    assert line.split(" ", 1)[1] == 'ERROR bug logger=tests.shown status=500 route="GET /v1 \\"x\\"\\n"'
+    assert below == ["a.py:1 one", "  call()"]

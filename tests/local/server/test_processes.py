@@ -36,7 +36,7 @@ from tests.local.server.test_server import (
 )
 
 ANN = {"Authorization": "Bearer ann"}
-TWO = ("--workers", "2")
+TWO = ("--workers", "2", "--log", "json")
 WRITERS, APPENDS = 8, 15
 
 
@@ -308,7 +308,7 @@ import logging, os, resource, signal, socket, sys, time
 from forklore_local.server import processes
 from forklore_local.server.log import show_lines_of
 
-show_lines_of(logging.getLogger("forklore"), verbose=False)
+show_lines_of(logging.getLogger("forklore"), verbose=False, form="json")
 {work}
 listener = socket.create_server(("127.0.0.1", 0))
 sys.exit(processes.Processes(2, listener, work, lambda: os.write(1, b"ready\\n")).run())
@@ -413,9 +413,9 @@ def work(given):
         assert [process.stdout.readline() for _ in range(2)] == ["ready\n", "other\n"]
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=STOPS_WITHIN_SECONDS)
-        [told, line] = errors.splitlines()
-        assert told == "forklore: cannot start a process: too many processes"
-        assert (process.returncode, json.loads(line)["message"]) == (0, "worker_ended")
+        told = [json.loads(line) for line in errors.splitlines()]
+        assert [line["message"] for line in told] == ["cannot_start_a_process", "worker_ended"]
+        assert (process.returncode, told[0]["reason"]) == (0, "too many processes")
 
 
 @pytest.mark.failure("killed-worker")
@@ -435,7 +435,7 @@ def work(given):
         while len(pauses) < 4:
             line = process.stderr.readline()
             assert "secret" not in line
-            if line.startswith("{"):
+            if "worker_ended" in line:
                 pauses.append(json.loads(line)["startsInSeconds"])
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=STOPS_WITHIN_SECONDS)

@@ -20,6 +20,7 @@ import pytest
 
 from forklore import Forklore
 from forklore_local.server.identity import clients_by_hash
+from forklore_local.server.server import warn_of
 from tests.local.server.project import write_project
 from tools.harness.dynamodb import engine_server
 from tools.harness.ports import wait_until_it_listens
@@ -216,7 +217,9 @@ def test_a_handler_that_hangs_does_not_keep_the_server_running(tmp_path: Path) -
         code, errors = local.stop()
 
         assert code == 0
-        assert errors == "Echo (POST /v1/conversations) did not answer in time\n"
+        late, answered = errors.splitlines()
+        assert ' ERROR not_in_time logger=forklore function=Echo route="POST /v1/conversations"' in late
+        assert " status=500 " in answered
 
 
 @pytest.mark.long
@@ -237,12 +240,13 @@ def test_a_line_per_request_is_written_only_on_request_and_without_content(tmp_p
         httpx.get(f"{local.url}/echo/secret?secret", headers={"Authorization": "Bearer secret"})
         _, errors = local.stop()
 
-        assert errors.startswith("GET (ANY /echo/{name}) 200 ")
+        assert ' INFO answered logger=forklore method=GET route="ANY /echo/{name}" status=200 ms=' in errors
+        assert len(errors.splitlines()) == 1
         assert "secret" not in errors
 
 
 def test_a_functions_own_warnings_are_shown_with_their_fields(tmp_path: Path) -> None:
-    with server(tmp_path) as local:
+    with server(tmp_path, "--log", "json") as local:
         for what in ("info", "warn"):
             httpx.get(f"{local.url}/odd/{what}")
         _, errors = local.stop()
@@ -252,13 +256,29 @@ def test_a_functions_own_warnings_are_shown_with_their_fields(tmp_path: Path) ->
 
 
 def test_a_functions_other_lines_are_shown_on_request(tmp_path: Path) -> None:
-    with server(tmp_path, "--verbose") as local:
+    with server(tmp_path, "--verbose", "--log", "json") as local:
         httpx.get(f"{local.url}/odd/info")
         _, errors = local.stop()
 
-        line, own = errors.splitlines()
-        assert json.loads(line)["status"] == "200"
-        assert own.startswith("GET (GET /odd/{what}) 200 ")
+        told, answered = map(json.loads, errors.splitlines())
+        assert told["status"] == "200"
+        assert (answered["route"], answered["status"]) == ("GET /odd/{what}", 200)
+
+
+@pytest.mark.parametrize(
+    ("host", "is_warned"),
+    [
+        *[(host, False) for host in ("127.0.0.1", "127.0.0.9", "::1", "localhost")],
+        *[(host, True) for host in ("0.0.0.0", "::", "", "192.168.0.4", "box")],
+    ],
+)
+def test_a_server_that_others_reach_warns_that_nobody_verifies_tokens(
+    caplog: pytest.LogCaptureFixture, host: str, is_warned: bool
+) -> None:
+    warn_of(host)
+
+    told = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert told == ([("WARNING", "tokens_are_not_verified")] if is_warned else [])
 
 
 def test_a_port_in_use_is_one_line_and_2(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ class Comparison:
             details = {name: told for name, told in body.get("details", {}).items() if name in TOLD}
             body = {"code": body["code"], **details}
         status, wanted = expected
-        body = _without_links(_awake(body))
+        body = _without_unforeseen(_awake(body))
         if answer.status == status and comparable(body) == comparable(wanted):
             return
         wanted, body = differing(wanted, body) if answer.status == status else (wanted, body)
@@ -183,16 +183,16 @@ def _awake(body: Json) -> Json:
     return {**awake, "state": "open"} if awake.get("state") == "silent" else awake
 
 
-LINK = ("url", "urlExpiresAt")
+UNFORESEEN = ("url", "urlExpiresAt", "version", "commit")
 
 
-def _without_links(body: Json) -> Json:
-    """Return a body without the links to attachments, which the service chooses."""
+def _without_unforeseen(body: Json) -> Json:
+    """Return a body without links to attachments and the version, which the service chooses."""
     match body:
         case dict():
-            return {name: _without_links(held) for name, held in body.items() if name not in LINK}
+            return {name: _without_unforeseen(held) for name, held in body.items() if name not in UNFORESEEN}
         case list():
-            return [_without_links(one) for one in body]
+            return [_without_unforeseen(one) for one in body]
     return body
 
 

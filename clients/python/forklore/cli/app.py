@@ -14,7 +14,6 @@ from typer.main import get_group
 
 from forklore.cli import exits
 from forklore.cli.registering import add_options
-from forklore.client import VERSION
 from forklore.client.errors import ApiError
 from forklore.extras import MissingExtraError
 
@@ -24,7 +23,7 @@ A conversation is named by its id or by a NAME, which its first entry makes:
 `forklore say trip "Two nights in Lisbon?"`, then `forklore log trip`.
 """
 COMMANDS = (
-    *("say", "log", "watch", "show", "ls", "grep", "children"),
+    *("say", "log", "watch", "show", "ls", "grep", "recall", "children"),
     *("branch", "fork", "copy", "switch", "name", "title", "tag", "diff", "merge"),
     *("share", "transfer", "archive", "unarchive", "rm"),
     *("import", "export"),
@@ -51,6 +50,7 @@ SAID_HERE = {
     "mv": "name --rename",
     "names": "ls --names",
     "promote": "switch",
+    "remember": "recall",
     "rename": "name --rename",
     "search": "grep",
 }
@@ -125,8 +125,15 @@ def make_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
-    add_options(app, VERSION, HELP)
+    add_options(app, _version, HELP)
     return app
+
+
+def _version() -> object:
+    """Return the version and, where it is known, the commit."""
+    from forklore_local.version import version
+
+    return version()
 
 
 def _told(error: Exception) -> int:

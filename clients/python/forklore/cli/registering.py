@@ -130,12 +130,12 @@ def command(
     return add
 
 
-def add_options(app: typer.Typer, version: str, help_text: str) -> None:
+def add_options(app: typer.Typer, version: Callable[[], object], help_text: str) -> None:
     """Give `app` the shared options before the command, and `--version`."""
 
     def show_version(asked: bool) -> None:
         if asked:
-            sys.stdout.write(f"forklore {version}\n")
+            sys.stdout.write(f"forklore {version()}\n")
             raise typer.Exit
 
     def root(**given: Any) -> None:

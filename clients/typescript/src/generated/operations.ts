@@ -91,9 +91,11 @@ export interface AdminNamePage {
 /** What to search for; without `userId` in every tree. */
 export interface AdminSearchConversations {
 	afterCursor?: string | null | undefined;
+	around?: number | null | undefined;
 	conversationId?: string | null | undefined;
 	includeEntry?: boolean | null | undefined;
 	limit?: number | null | undefined;
+	minScore?: number | null | undefined;
 	query: string;
 	searchType?: "auto" | "fulltext" | "semantic" | readonly ("fulltext" | "semantic")[] | null | undefined;
 	userId?: string | null | undefined;
@@ -540,14 +542,21 @@ export interface ForkPage {
 /** The fork, or with `count` in the request `data` with all of them. */
 export type Forked = ConversationDetails | Conversations;
 
-/** The service answers. */
+/** The service answers. `version`, `commit`: of a server on one machine, where it is known. */
 export interface Health {
+	commit?: string;
 	status: "ok";
+	version?: string;
 }
 
-/** An entry that fits the query. `highlights`: its text around the words. `score`: how well. */
+/**
+ * An entry that fits the query. `highlights`: its text around the words. `score`: how well.
+ *
+ * `around`: whole turns with it, oldest first.
+ */
 export interface Hit {
 	agentId?: string;
+	around?: Entry[];
 	conversationId: string;
 	conversationTitle: string | null;
 	createdAt: string;
@@ -718,9 +727,11 @@ export type Scope = "tree" | "branch";
 /** What to search for: words to rank by; `+word` and `"some words"` must occur in an entry. */
 export interface SearchConversations {
 	afterCursor?: string | null | undefined;
+	around?: number | null | undefined;
 	conversationId?: string | null | undefined;
 	includeEntry?: boolean | null | undefined;
 	limit?: number | null | undefined;
+	minScore?: number | null | undefined;
 	query: string;
 	searchType?: "auto" | "fulltext" | "semantic" | readonly ("fulltext" | "semantic")[] | null | undefined;
 }
@@ -848,6 +859,7 @@ export type ListConversationsArguments = {
 	query?: string | undefined;
 	agentId?: string | undefined;
 	tag?: string | undefined;
+	createdSince?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -1117,6 +1129,7 @@ export type AdminListConversationsArguments = {
 	ancestry?: Ancestry | undefined;
 	agentId?: string | undefined;
 	tag?: string | undefined;
+	createdSince?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -1287,7 +1300,8 @@ export interface Operations {
 	/**
 	 * Tell that the service answers. It asks nothing of the table.
 	 *
-	 * Needs no credentials.
+	 * Needs no credentials. On one machine it also tells the version, and is 503 with the `reason`
+	 * while the store cannot be used.
 	 */
 	checkHealth(given?: Record<string, never>, options?: Sent): Promise<Health>;
 	/**

@@ -62,10 +62,8 @@ _USAGE_SCHEMA = WithJsonSchema(
 Usage = Annotated[JsonText, BeforeValidator(_usage), _USAGE_SCHEMA]
 
 
-def usage_of(text: JsonText | None) -> TokenUsage:
+def usage_of(text: JsonText) -> TokenUsage:
     """Return the token usage that an entry adds to the metrics, its cost rounded to them."""
-    if text is None:
-        return TokenUsage()
     used = UsageFields.model_validate(text.value)
     return TokenUsage(
         used.input_tokens,
@@ -168,16 +166,12 @@ class AppendFields(NewByAppend):
         raise NotImplementedError
 
     @model_validator(mode="after")
-    def _has_one_context(self) -> "AppendFields":
+    def _is_one_append(self) -> "AppendFields":
         entry_keys = [one.key for one in self.drafts if one.key is not None]
         if len(set(entry_keys)) < len(entry_keys):
             raise ValueError("each key is for one entry")
         if self.context is not None and any(one.channel is Channel.CONTEXT for one in self.drafts):
             raise ValueError("context stands beside entries of the history only")
-        return self
-
-    @model_validator(mode="after")
-    def _answers_in_its_tree(self) -> "AppendFields":
         if self.answer_id is not None and self.started_by_conversation_id is not None:
             raise ValueError(
                 "answerId is an answer of the same fork tree, and startedBy… begins another tree"
@@ -296,13 +290,9 @@ class EntriesPage(Watched):
     view: Literal["full", "line"] = "full"
 
     @model_validator(mode="after")
-    def _of_one_view(self) -> "EntriesPage":
+    def _is_one_page(self) -> "EntriesPage":
         if (self.all_forks or self.forks is not None) and (self.own or self.alternatives):
             raise ValueError("own and alternatives are of one conversation, and allForks is of all")
-        return self
-
-    @model_validator(mode="after")
-    def _one_page_start(self) -> "EntriesPage":
         if (self.after_cursor is not None) + (self.before_cursor is not None) + self.tail > 1:
             raise ValueError("afterCursor, beforeCursor and tail exclude each other")
         return self

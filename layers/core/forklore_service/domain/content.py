@@ -56,7 +56,8 @@ def check_history(content_type: str, content: Any) -> None:
     if len(content) != 1 or not isinstance(content[0], dict):
         raise ValidationError("history content is an array of exactly one object", field="content")
     message = content[0]
-    if message.get("role") is not None and not _is_role(message["role"]):
+    role = message.get("role")
+    if role is not None and not (isinstance(role, str) and role.isascii() and role.upper() in ROLES):
         told = f"role may be left out, or is one of {', '.join(ROLES)}, in any case"
         raise ValidationError(told, field="content[0].role")
     if all(message.get(part) is None for part in ("text", "events", "attachments")) and not _parts(message):
@@ -69,10 +70,6 @@ def check_history(content_type: str, content: Any) -> None:
     if not isinstance(message.get("events", []), list | None):
         raise ValidationError("events must be an array", field="content[0].events")
     _check_attachments(message.get("attachments"))
-
-
-def _is_role(role: Any) -> bool:
-    return isinstance(role, str) and role.isascii() and role.upper() in ROLES
 
 
 def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:

@@ -31,7 +31,8 @@ class Methods:
     def check_health(self) -> results.Health:
         """Tell that the service answers. It asks nothing of the table.
 
-        Needs no credentials.
+        Needs no credentials. On one machine it also tells the version, and is 503 with the
+        `reason` while the store cannot be used.
         """
 
     @operation("POST", "/v1/conversations", results.ConversationDetails.of, unlimited=("userId",))

@@ -13,9 +13,11 @@ from forklore.client.spoken import Spoken
 
 @result
 class Health(Value):
-    """The service answers."""
+    """The service answers. `version`, `commit`: of a server on one machine, where it is known."""
 
     status: Literal["ok"]
+    version: str | None = None
+    commit: str | None = None
 
 
 @result
@@ -416,13 +418,15 @@ class AnswerLog(AnswerStatus):
 
 @result
 class Hit(Value):
-    """An entry that fits the query. `highlights`: its text around the words. `score`: how well."""
+    """An entry that fits the query. `highlights`: its text around the words. `score`: how well.
+    `around`: whole turns with it, oldest first."""
 
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "conversation_id": an_id,
         "entry_id": an_id,
         "line": Line.of,
         "entry": Entry.of,
+        "around": many(Entry.of),
     }
 
     conversation_id: str
@@ -434,6 +438,7 @@ class Hit(Value):
     highlights: list[str]
     score: float | Decimal
     entry: Entry | None = None
+    around: tuple[Entry, ...] = ()
 
 
 @result

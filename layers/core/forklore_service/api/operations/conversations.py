@@ -27,9 +27,10 @@ from forklore_service.usecases.writing import conversations
 def check_health(_request: CheckedRequest) -> answers.Health:
     """Tell that the service answers. It asks nothing of the table.
 
-    Needs no credentials.
+    Needs no credentials. On one machine it also tells the version, and is 503 with the `reason`
+    while the store cannot be used.
     """
-    return {"status": "ok"}
+    return answers.health()
 
 
 def create_conversation(request: CheckedRequest) -> answers.Conversation:

@@ -96,7 +96,8 @@ def _said(fields: entry_requests.ContentFields, channel: Channel, **more: Any) -
     """Return what is said in the fields. more: what an entry or a draft has by another name."""
     told = fields.__dict__
     shared = {name: told[name] for name in _SHARED if name in told}
-    used = entry_requests.usage_of(shared.get("usage"))
+    usage = shared.get("usage")
+    used = None if usage is None else entry_requests.usage_of(usage)
     texts: dict[str, Any] = {
         name: held.text if isinstance(held, JsonText) else held for name, held in shared.items()
     }

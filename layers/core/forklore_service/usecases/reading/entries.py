@@ -149,6 +149,8 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
     reader = None
     if request.alternatives and Channel.HISTORY in show.channels:
         reader = _alternatives_beside(table, request, group_id, place, line)
+    own = {Channel.HISTORY: loaded.head.history, Channel.CONTEXT: loaded.head.context}
+    is_whole = not request.named and latest.view == loaded.view
     page = view_pages.read_view(
         table,
         group_id,
@@ -157,7 +159,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
         limit=request.limit,
         window=window.clipped(ids.FIRST, ancestry.floor_of(view.segments)),
         backward=start.backward,
-        own_entries=_own_entries(loaded, show) if not request.named and latest.view == loaded.view else None,
+        own_entries=sum(own[channel] for channel in show.channels) if is_whole else None,
         last=last,
         may_be_cut=True,
         beside=reader.start if reader else None,
@@ -320,12 +322,6 @@ def _narrowed(
         return show._replace(epoch=None if request.epoch == "all" else request.epoch), window, latest
     epoch = latest.epoch
     return show._replace(epoch=epoch.number), window.clipped(epoch.first or ids.FIRST, ids.LAST), latest
-
-
-def _own_entries(loaded: LoadedConversation, show: Shown) -> int:
-    head = loaded.head
-    counts = {Channel.HISTORY: head.history, Channel.CONTEXT: head.context}
-    return sum(counts[channel] for channel in show.channels)
 
 
 def _is_position(stored: StoredEntry, loaded: LoadedConversation, window: Window, all_forks: bool) -> bool:

@@ -36,6 +36,8 @@ def record_appended(once: Once, appended: Appended, *, group_id: str, conversati
 
     Entries never change, so the record holds only their ids, and what a present context did.
     """
+    if once.key is None:
+        return []
     synced, entries, note = appended.synced, appended.entries, ""
     if synced is not None:
         entries = [*entries, *([synced.entry] if synced.entry else [])]

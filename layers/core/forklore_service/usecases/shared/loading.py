@@ -59,8 +59,8 @@ class ConversationDetails(NamedTuple):
 
     owner: the owner of the tree. is_current: whether it is the tree's current branch. is_archived:
     whether that member has archived the tree. answering: the answer that is not ended in it.
-    In a list, moved_at: when a use of the tree moved it there. branches: how many conversations are
-    in its tree.
+    In a list, branches: how many conversations are in its tree; and where the conversation stands
+    for its tree, tree_used_at: when that was last used.
     """
 
     conversation: Conversation
@@ -70,7 +70,7 @@ class ConversationDetails(NamedTuple):
     is_current: bool
     is_archived: bool = False
     answering: Standing | None = None
-    moved_at: str = ""
+    tree_used_at: str = ""
     branches: int | None = None
 
     @classmethod
@@ -90,8 +90,8 @@ class ConversationDetails(NamedTuple):
 
     @property
     def last_used_at(self) -> str:
-        """When the conversation was created or last appended to, or the tree was used later."""
-        return max(self.conversation.used_at(self.head), self.moved_at)
+        """When the conversation was created or last appended to, or its tree was used later."""
+        return max(self.conversation.used_at(self.head), self.tree_used_at)
 
     @property
     def escaped_bytes(self) -> int:
@@ -341,9 +341,10 @@ def _loaded(
     if group is None or not group.is_live or conversation is None or head is None:
         return None
     path = found.path(group_id, conversation_id)
-    level, is_archived = level_of(found, group_id, caller), _is_archived(found, group_id, caller)
-    if _is_owner(known, caller):
-        level = AccessLevel.OWNER
+    level = AccessLevel.OWNER if _is_owner(known, caller) else level_of(found, group_id, caller)
+    # One who bypasses membership has archived nothing.
+    member = None if caller.bypasses_membership else found.member(group_id, caller.user_id)
+    is_archived = member is not None and member.is_archived
     return LoadedConversation(conversation, head, group, path, level, is_archived)
 
 
@@ -397,12 +398,6 @@ def level_of(found: Found, group_id: str, caller: Caller) -> AccessLevel | None:
         return AccessLevel.OWNER
     member = found.member(group_id, caller.user_id)
     return member.level if member else None
-
-
-def _is_archived(found: Found, group_id: str, caller: Caller) -> bool:
-    """Tell whether the caller has archived the tree. One who bypasses membership has not."""
-    member = None if caller.bypasses_membership else found.member(group_id, caller.user_id)
-    return member is not None and member.is_archived
 
 
 def _learn(table: Table, loaded: LoadedConversation) -> None:

@@ -4,6 +4,7 @@ A conversation that does not exist is created by that.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from forklore_service.domain import access, keys
 from forklore_service.domain.access import AccessLevel
@@ -13,6 +14,7 @@ from forklore_service.domain.names import name_moved
 from forklore_service.errors import (
     ConflictError,
     ForbiddenError,
+    ForkloreError,
     NotFoundError,
     UnavailableError,
     ValidationError,
@@ -26,6 +28,7 @@ from forklore_service.usecases.shared.answer_logs import AnswerRef, Finish
 from forklore_service.usecases.shared.appended import Appended, appended_again, record_appended
 from forklore_service.usecases.shared.attachments import with_attachments
 from forklore_service.usecases.shared.drafts import (
+    Batch,
     Draft,
     batch_actions,
     check_fits,
@@ -37,10 +40,16 @@ from forklore_service.usecases.shared.drafts import (
     require_room,
 )
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay, Once
-from forklore_service.usecases.shared.loading import LoadedConversation, LookUp, TreeExtras, look_up
+from forklore_service.usecases.shared.loading import (
+    NO_EXTRAS,
+    LoadedConversation,
+    LookUp,
+    TreeExtras,
+    look_up,
+)
 from forklore_service.usecases.shared.optimistic import APPEND, attempts
 from forklore_service.usecases.shared.references import check_named
-from forklore_service.usecases.shared.requests import Append, OriginalMoved
+from forklore_service.usecases.shared.requests import Append, Original, OriginalMoved
 from forklore_service.usecases.shared.syncing import Decision, Synced, decide
 from forklore_service.usecases.shared.use import note_use
 from forklore_service.usecases.writing.first_append import create_branch, create_tree
@@ -66,12 +75,6 @@ def append_turn(table: Table, *, caller: Caller, request: Append) -> Appended:
         return appended_again(table, before.record)
 
 
-def append_unless_done(table: Table, *, caller: Caller, request: Append) -> Appended:
-    """Append as `append_turn`, but raise IdempotentReplay for a replay."""
-    check_fits([*request.drafts, *([request.context] if request.context else [])])
-    return _Appending(table, caller, request).run()
-
-
 def sync_context(
     table: Table,
     *,
@@ -93,360 +96,380 @@ def sync_context(
     return synced
 
 
-class _Appending:
-    """One append.
+class _Asked(NamedTuple):
+    """One append, as it stays in all its attempts. nonce: marks the entries that it puts."""
+
+    table: Table
+    caller: Caller
+    request: Append
+    once: Once
+    nonce: str
+
+
+class _Checked(NamedTuple):
+    """What is known of the request. None: it must be found out, or found out again.
+
+    decision: what the present context writes. named: the actions that check what the drafts name.
+    drafts: those of the request, with what their attachments are. is_of_lineage: whether the
+    conversation can be no other than the fork or child that the request names.
+    """
+
+    is_of_lineage: bool
+    decision: Decision | None = None
+    named: Sequence[Action] | None = None
+    drafts: Sequence[Draft] | None = None
+
+
+class _Written(NamedTuple):
+    """What was appended, and the conversation as it is cached from then on."""
+
+    appended: Appended
+    cached: CachedConversation
+
+
+def append_unless_done(table: Table, *, caller: Caller, request: Append) -> Appended:
+    """Append as `append_turn`, but raise IdempotentReplay for a replay.
 
     The first attempt is made on what this process has cached. A refusal tells what the next one is
     made on.
     """
-
-    def __init__(self, table: Table, caller: Caller, request: Append) -> None:
-        self._table = table
-        self._caller = caller
-        self._request = request
-        self._once = Once(table, caller, request.idempotency_key)
-        self._id = request.conversation_id
-        self._nonce = table.nonce()
-        self._has_lineage = not request.names_origin
-        self._decision: Decision | None = None
-        self._named: list[Action] | None = None
-        self._drafts: Sequence[Draft] | None = None
-        self._uses: tuple[CachedConversation, str] | None = None
-
-    def run(self) -> Appended:
-        cached = self._cached()
-        for _ in attempts(self._table, APPEND):
-            if cached is None:
-                made = self._create()
-                if made is not None:
-                    return made
-                cached = self._cached()
-                continue
-            try:
-                self._require_named(cached.group_id)  # a 400 comes before any 409
-                with self._table.turn(self._id):
-                    written = self._append(self._matching(self._newest(cached)))
-            except (ConflictError, ValidationError) as error:
-                now = self._with_stored_epoch(cached, error)
-                if now == cached:
-                    raise
-                cached = now
-                continue
-            if not isinstance(written, ConditionFailed):
-                self._note_use()
-                return written
-            cached = self._learn(cached, written)
-        raise UnavailableError("the conversation is busy; try again")
-
-    def _cached(self) -> CachedConversation | None:
-        """Return what the append can be tried on without a read; None if a read is needed."""
-        if self._request.context is not None and self._decision is None:
-            return None
-        cached = self._table.cache.get(self._id) if self._has_lineage else None
-        if cached is None or not has_context(self._request.drafts):
-            return cached
-        client = self._caller.client_id
-        return cached if client is not None and cached.epoch_of(client) is not None else None
-
-    # The conversation does not exist, or this process does not know it
-
-    def _create(self) -> Appended | None:
-        """Return what has created the conversation; None if it exists. It is cached then."""
-        request, by = self._request, self._caller
-        if request.held is None:
-            if request.name is not None and not request.names_origin:
-                # Its id was made for it, so nobody has it.
-                return create_tree(self._table, caller=by, request=request)
-            if not self._has_lineage:
-                made = create_branch(self._table, caller=by, request=request)
-                if made is not None:
-                    return made
-        looked_up = self._look_up(TreeExtras(context_of=by.client_id))
-        if looked_up.exists or request.held is not None:
-            self._cache_existing(looked_up)
-            return None
-        return create_tree(self._table, caller=by, request=request)
-
-    def _cache_existing(self, looked_up: LookUp) -> None:
-        """Cache what an append to the conversation is tried on, and decide on the present context.
-
-        Raises NotFoundError if it is deleted, ForbiddenError, ValidationError, and ConflictError if
-        it is not the fork or child that the request names.
-        """
-        loaded = looked_up.require(self._id, AccessLevel.WRITER)
-        present = self._request.context
-        uses_context = present is not None or has_context(self._request.drafts)
-        if uses_context:
-            access.require_context(self._caller, bound_to=loaded.conversation.client_id)
-        self._require_named(loaded.group.group_id)
-        self._request.require_lineage(loaded.conversation, key=self._key_of_anchor(loaded.conversation))
-        self._has_lineage = True
-        if not uses_context:
-            return
-        client = self._caller.client_id
-        assert client is not None
-        context = looked_up.found.context(loaded.group.group_id, self._id, client)
-        if present is not None:
-            require_match(self._request.if_match, loaded.head.lasts)
-            self._decision = decide(self._table, self._caller, loaded, context, present)
-        else:
-            self._cache_epoch(loaded, client, context.epoch if context else None)
-
-    def _key_of_anchor(self, conversation: Conversation) -> str | None:
-        """Return the key of the entry at which a fork was made, if the request names a key.
-
-        The source may show another entry under the key by now, or be deleted. Then the entry says
-        what it was, as long as anybody shows it.
-        """
-        fork, point = self._request.fork, conversation.fork_point
-        if fork is None or fork.key is None or point is None or point.entry_id is None:
-            return None
-        group_id = conversation.group_id
-        anchor = self._table.get([keys.entry(group_id, point.entry_id)]).entry(group_id, point.entry_id)
-        return anchor.entry.key if anchor else None
-
-    def _cache_epoch(self, loaded: LoadedConversation, client: str, epoch: Epoch | None) -> None:
-        """Cache the client's latest epoch in the view.
-
-        epoch: that of its CTX in the conversation; None: the latest one that is inherited.
-        """
-        group_id = loaded.group.group_id
-        latest = epoch or view_pages.latest_epoch(self._table, group_id, loaded.inherited, client).epoch
-        cached = self._table.cache.get(self._id)
-        if cached is not None:
-            self._table.cache.put(self._id, cached.with_epoch(client, latest))
-
-    # The conversation exists
-
-    def _newest(self, cached: CachedConversation) -> CachedConversation:
-        """Return the same with what another thread of this process has appended meanwhile."""
-        now = self._table.cache.get(self._id)
-        if now is None or now.tip.last <= cached.tip.last:
-            return cached
-        return cached._replace(tip=now.tip, titled=now.titled)
-
-    def _matching(self, cached: CachedConversation) -> CachedConversation:
-        """Return the same with the caller's If-Match as a last entry of what is shown.
-
-        The write requires the last entry of what is returned, so nothing more is checked for
-        If-Match. Raises ConflictError if the last entries are others.
-        """
-        if matches(self._request.if_match, cached.tip.lasts):
-            return cached
-        head = self._load().head
-        require_match(self._request.if_match, head.lasts)
-        return cached._replace(tip=head.tip)
-
-    def _with_stored_epoch(
-        self, cached: CachedConversation, error: ConflictError | ValidationError
-    ) -> CachedConversation:
-        """Return the same with the epoch that the context entries of the request join now.
-
-        So a 409 names the epoch that is the latest now. error: what was found with the cached one.
-        Raises as `_load`, and ConflictError if If-Match does not hold now, which is told before any
-        other conflict.
-        """
-        client = self._caller.client_id if has_context(self._request.drafts) else None
-        looked_up = self._look_up(TreeExtras(context_of=client))
-        loaded = looked_up.require(self._id, AccessLevel.WRITER)
-        if isinstance(error, ConflictError):
-            require_match(self._request.if_match, loaded.head.lasts)
-        own = looked_up.found.context(loaded.group.group_id, self._id, client) if client else None
-        if client is None or own is None:
-            return cached  # what is inherited does not change
-        self._cache_epoch(loaded, client, own.epoch)
-        return cached.with_epoch(client, own.epoch)
-
-    def _load(self) -> LoadedConversation:
-        """Return the conversation as it is now.
-
-        Raises IdempotentReplay, NotFoundError or ForbiddenError: they come before any 409.
-        """
-        return self._look_up(TreeExtras()).require(self._id, AccessLevel.WRITER)
-
-    def _require_now(self) -> None:
-        """Raises what comes before another refusal: as `_load`, and ConflictError for If-Match."""
-        require_match(self._request.if_match, self._load().head.lasts)
-
-    def _look_up(self, extras: TreeExtras) -> LookUp:
-        """Return what was found of the conversation. Raises IdempotentReplay for a replay."""
-        looked_up = look_up(
-            self._table,
-            self._id,
-            caller=self._caller,
-            extra_keys=self._once.keys,
-            extras=extras,
-            existed=self._request.held is not None,
-        )
-        self._once.raise_if_answered(looked_up.found)
-        return looked_up
-
-    def _append(self, cached: CachedConversation) -> Appended | ConditionFailed:
-        """Append in one transaction. Return the refusal if `cached` or the decision is outdated."""
-        table, caller, request, decision = self._table, self._caller, self._request, self._decision
-        where = {"group_id": cached.group_id, "conversation_id": self._id}
-        client = caller.client_id
-        drafts = [*self._attached(cached.group_id), *(decision.drafts if decision else ())]
-        known = cached.epoch_of(client) if client else None
-        epoch = decision.epoch if decision else known or NO_EPOCH
-        if drafts:
-            table.refuse_if_full(cached.group_id)
-        batch = mint_batch(
-            table, drafts, conversation_id=self._id, caller=caller, after=cached.tip, epoch=epoch
-        )
-        appended = Appended.of(batch, decision)
-        record = record_appended(self._once, appended, **where)
-        held, at = request.held, table.now()
-        around = [*record, *([actions.name.hold(held.ref, self._id, at=at, data=held.data)] if held else [])]
-        if not drafts:
-            return (table.try_commit(around) if around else None) or appended
-        finish = self._finish(cached.group_id)
-        is_owner = caller.user_id == cached.owner
-        member = (
-            [] if is_owner else [actions.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)]
-        )
-        title = None if cached.titled else batch.title
-        named = self._checks_of_named(cached)
-        if decision is not None:
-            context = [decision.action(batch, caller=caller, **where)]
-        else:
-            context = context_actions(batch, caller=caller, **where)
-        writes = [
-            *around,
-            *batch_actions(batch, group_id=cached.group_id, nonce=self._nonce),
-            actions.conversation.move_head(
-                after=batch.after.last,
-                first=batch.first,
-                tip=batch.tip,
-                history=batch.history,
-                context=batch.context,
-                added=batch.metrics,
-                preview=batch.preview,
-                owner=caller.user_id if is_owner else None,
-                titles=title is not None,
-                promoted_at=at if request.promotes else None,
-                finishes=request.finishes if finish and finish.is_in(self._id) else None,
-                **where,
-            ),
-            *member,
-            *(
-                [actions.group.promote(**where, owner=None, at=at, by=batch.tip.last)]
-                if request.promotes
-                else []
-            ),
-            *(finish.actions(appended.entries, named, to=self._id) if finish else named),
-            *context,
-            *([actions.conversation.set_title(title=title, **where)] if title else []),
-        ]
-        require_room(writes)
-        refused = table.try_commit(writes)
-        # With this nonce the entries exist because this very transaction was sent twice.
-        if refused is not None and not refused.has_nonce(ActionKind.ENTRY, self._nonce):
-            if finish is not None:
-                finish.raise_if_lost(refused, to=self._id)
-            return refused
-        now_cached = cached._replace(tip=batch.tip, titled=cached.titled or batch.title is not None)
-        if client and batch.context:
-            now_cached = now_cached.with_epoch(client, batch.epoch)
-        table.cache.put(self._id, now_cached)
-        self._uses = cached, now_cached.used_at
-        return appended
-
-    def _note_use(self) -> None:
-        """Note the use, if entries were written, while others of this process append already."""
-        if self._uses is not None:
-            was, at = self._uses
-            note_use(self._table, was.group_id, tree_created_at=was.tree_created_at, was=was.used_at, at=at)
-
-    def _attached(self, group_id: str) -> Sequence[Draft]:
-        """Return the drafts of the request with what their attachments are."""
-        if self._drafts is None:
-            try:
-                drafts = self._request.drafts
-                self._drafts = with_attachments(self._table, self._caller, drafts, group_id=group_id)
-            except (NotFoundError, ConflictError):
-                self._require_now()
-                raise
-        return self._drafts
-
-    def _finish(self, group_id: str) -> Finish | None:
-        """Return the end of the answer that the append finishes, as its log is now."""
-        if self._request.finishes is None:
-            return None
+    check_fits([*request.drafts, *([request.context] if request.context else [])])
+    once, conversation_id = Once(table, caller, request.idempotency_key), request.conversation_id
+    asked = _Asked(table, caller, request, once, table.nonce())
+    checked = _Checked(is_of_lineage=not request.names_origin)
+    cached = _from_cache(asked, checked)
+    for _ in attempts(table, APPEND):
+        if cached is None:
+            loaded = _create_or_load(asked, checked)
+            if isinstance(loaded, Appended):
+                return loaded
+            checked, cached = loaded, _from_cache(asked, loaded)
+            continue
         try:
-            return Finish(self._table, self._caller, AnswerRef(group_id, self._request.finishes))
-        except NotFoundError:
-            self._require_now()
-            raise
+            if checked.named is None:  # a 400 comes before any 409
+                checked = checked._replace(named=_checks_of_named(asked, cached.group_id))
+            with table.turn(conversation_id):
+                cached = _matching(asked, cached)
+                if checked.drafts is None:
+                    drafts = with_attachments(table, caller, request.drafts, group_id=cached.group_id)
+                    checked = checked._replace(drafts=drafts)
+                batch = _decide(asked, cached, checked)
+                written = _write(asked, cached, checked, batch)
+        except (ConflictError, NotFoundError, ValidationError) as error:
+            known, cached = cached, _with_stored_epoch(asked, cached, error)
+            if cached == known:
+                raise
+            continue
+        if isinstance(written, ConditionFailed):
+            checked, cached = _learn(asked, cached, checked, written)
+            continue
+        # Others of this process append already.
+        was, at = cached.used_at, written.cached.used_at
+        note_use(table, cached.group_id, tree_created_at=cached.tree_created_at, was=was, at=at)
+        return written.appended
+    raise UnavailableError("the conversation is busy; try again")
 
-    def _checks_of_named(self, cached: CachedConversation) -> list[Action]:
-        """Return the actions that check the conversations which the request names."""
-        group_id, original = cached.group_id, self._request.copied_out_of
-        if original is not None:
-            of, last = original.conversation_id, original.last
-            if original.onto not in (None, cached.tip.last):
-                raise OriginalMoved
-            if of != self._id:
-                return [actions.conversation.check_exists(group_id, of, last=last)]
-            if last not in (None, cached.tip.last):
-                raise OriginalMoved
-            return []
-        return self._require_named(group_id)
 
-    def _require_named(self, group_id: str) -> list[Action]:
-        """Return the actions that check what the drafts name."""
-        if self._named is None:
-            self._named = check_named(
-                self._table,
-                self._caller,
-                self._request.drafts,
-                group_id=group_id,
-                conversation_id=self._id,
-                require_tree=self._load,
-            )
-        return self._named
+# Load: the conversation as this process or the table has it, or as it is created
 
-    def _learn(self, cached: CachedConversation, refused: ConditionFailed) -> CachedConversation | None:
-        """Return what the next attempt is tried on; None if it must read the conversation.
 
-        Raises the error of the request where the refusal is final.
-        """
-        for kind in refused.kinds:
-            match kind:
-                case ActionKind.IDEMPOTENCY:
-                    self._once.raise_if_recorded(refused)
-                case ActionKind.NAME:
-                    raise name_moved(refused.name()) from refused
-                case ActionKind.ENTRY:
-                    return cached
-                case ActionKind.ENTRY_KEY if set(refused.kinds) == {kind}:  # other conflicts come first
-                    self._load()
-                    raise ConflictError(
-                        "another entry of the conversation has the key",
-                        reason="key_in_use",
-                        entryId=refused.keyed_entry(),
-                    ) from refused
-                case ActionKind.HEAD:
-                    head = refused.head()
-                    if head is None:
-                        self._table.cache.forget(self._id)
-                        return None
-                    cached = cached._replace(owner=head.owner, tip=head.tip, titled=not head.untitled)
-                case ActionKind.MEMBER:
-                    raise ForbiddenError("this needs the access level 'writer'") from refused
-                case ActionKind.ANSWER_HEAD if refused.is_absent(kind):
-                    raise NotFoundError("the conversation of the answer is deleted") from refused
-                case ActionKind.NAMED_HEAD | ActionKind.FILE if self._request.copied_out_of is not None:
-                    raise OriginalMoved from refused
-                case ActionKind.FILE:
-                    self._drafts = None
-                case ActionKind.NAMED_HEAD:
-                    self._named = None
-                case ActionKind.CONTEXT if self._decision is not None:
-                    self._decision = None
-                    return None
-                case ActionKind.CONTEXT:
-                    epoch = refused.epoch()
-                    if epoch is not None and self._caller.client_id:
-                        cached = cached.with_epoch(self._caller.client_id, epoch)
+def _from_cache(asked: _Asked, checked: _Checked) -> CachedConversation | None:
+    """Return what the append can be tried on without a read; None if a read is needed."""
+    request, client = asked.request, asked.caller.client_id
+    if not checked.is_of_lineage or (request.context is not None and checked.decision is None):
+        return None
+    cached = asked.table.cache.get(request.conversation_id)
+    if cached is None or not has_context(request.drafts):
         return cached
+    return cached if client is not None and cached.epoch_of(client) is not None else None
+
+
+def _create_or_load(asked: _Asked, checked: _Checked) -> Appended | _Checked:
+    """Return what has created the conversation.
+
+    If it exists, cache what an append is tried on, and return what is known of the request then:
+    its present context is decided on. Raises NotFoundError if it is deleted, ForbiddenError,
+    ValidationError, and ConflictError if it is not the fork or child that the request names.
+    """
+    table, caller, request = asked.table, asked.caller, asked.request
+    if request.held is None:
+        if request.name is not None and not request.names_origin:
+            # Its id was made for it, so nobody has it. If somebody has, it is looked up again.
+            return create_tree(table, caller=caller, request=request) or checked
+        if not checked.is_of_lineage:
+            made = create_branch(table, caller=caller, request=request)
+            if made is not None:
+                return made
+    looked_up = _look_up(asked, TreeExtras(context_of=caller.client_id))
+    if not looked_up.exists and request.held is None:
+        return create_tree(table, caller=caller, request=request) or checked
+    loaded = looked_up.require(request.conversation_id, AccessLevel.WRITER)
+    group_id, present = loaded.group.group_id, request.context
+    uses_context = present is not None or has_context(request.drafts)
+    if uses_context:
+        access.require_context(caller, bound_to=loaded.conversation.client_id)
+    if checked.named is None:
+        checked = checked._replace(named=_checks_of_named(asked, group_id))
+    request.require_lineage(loaded.conversation, key=_key_of_anchor(asked, loaded.conversation))
+    checked = checked._replace(is_of_lineage=True)
+    if not uses_context:
+        return checked
+    client = caller.client_id
+    assert client is not None
+    context = looked_up.found.context(group_id, request.conversation_id, client)
+    if present is None:
+        _cache_epoch(asked, loaded, context.epoch if context else None)
+        return checked
+    require_match(request.if_match, loaded.head.lasts)
+    return checked._replace(decision=decide(table, caller, loaded, context, present))
+
+
+def _look_up(asked: _Asked, extras: TreeExtras = NO_EXTRAS) -> LookUp:
+    """Return what was found of the conversation. Raises IdempotentReplay for a replay."""
+    looked_up = look_up(
+        asked.table,
+        asked.request.conversation_id,
+        caller=asked.caller,
+        extra_keys=asked.once.keys,
+        extras=extras,
+        existed=asked.request.held is not None,
+    )
+    asked.once.raise_if_answered(looked_up.found)
+    return looked_up
+
+
+def _load(asked: _Asked) -> LoadedConversation:
+    """Return the conversation as it is now.
+
+    Raises IdempotentReplay, NotFoundError or ForbiddenError: they come before any 409.
+    """
+    return _look_up(asked).require(asked.request.conversation_id, AccessLevel.WRITER)
+
+
+def _key_of_anchor(asked: _Asked, conversation: Conversation) -> str | None:
+    """Return the key of the entry at which a fork was made, if the request names a key.
+
+    The source may show another entry under the key by now, or be deleted. Then the entry says
+    what it was, as long as anybody shows it.
+    """
+    fork, point = asked.request.fork, conversation.fork_point
+    if fork is None or fork.key is None or point is None or point.entry_id is None:
+        return None
+    group_id = conversation.group_id
+    anchor = asked.table.get([keys.entry(group_id, point.entry_id)]).entry(group_id, point.entry_id)
+    return anchor.entry.key if anchor else None
+
+
+def _cache_epoch(asked: _Asked, loaded: LoadedConversation, epoch: Epoch | None) -> None:
+    """Cache the client's latest epoch in the view.
+
+    epoch: that of its CTX in the conversation; None: the latest one that is inherited.
+    """
+    cache, client = asked.table.cache, asked.caller.client_id
+    assert client is not None
+    latest = (
+        epoch or view_pages.latest_epoch(asked.table, loaded.group.group_id, loaded.inherited, client).epoch
+    )
+    cached = cache.get(asked.request.conversation_id)
+    if cached is not None:
+        cache.put(asked.request.conversation_id, cached.with_epoch(client, latest))
+
+
+# Check: what the request names, and its If-Match
+
+
+def _checks_of_named(asked: _Asked, group_id: str) -> Sequence[Action]:
+    """Return the actions that check what the drafts name."""
+    return check_named(
+        asked.table,
+        asked.caller,
+        asked.request.drafts,
+        group_id=group_id,
+        conversation_id=asked.request.conversation_id,
+        require_tree=lambda: _load(asked),
+    )
+
+
+def _matching(asked: _Asked, cached: CachedConversation) -> CachedConversation:
+    """Return the conversation with the caller's If-Match as a last entry of what is shown.
+
+    It has what another thread of this process has appended meanwhile. The write requires its last
+    entry, so nothing more is checked for If-Match. Raises ConflictError if the last entries are
+    others.
+    """
+    now = asked.table.cache.get(asked.request.conversation_id)
+    if now is not None and now.tip.last > cached.tip.last:
+        cached = cached._replace(tip=now.tip, titled=now.titled)
+    if matches(asked.request.if_match, cached.tip.lasts):
+        return cached
+    head = _load(asked).head
+    require_match(asked.request.if_match, head.lasts)
+    return cached._replace(tip=head.tip)
+
+
+def _checks_of_original(
+    original: Original, cached: CachedConversation, conversation_id: str
+) -> Sequence[Action]:
+    """Return the actions that check what entries were copied from. Raises OriginalMoved."""
+    of, last, tip = original.conversation_id, original.last, cached.tip.last
+    if original.onto not in (None, tip):
+        raise OriginalMoved
+    if of != conversation_id:
+        return [actions.conversation.check_exists(cached.group_id, of, last=last)]
+    if last not in (None, tip):
+        raise OriginalMoved
+    return []
+
+
+# Decide: which entries there will be
+
+
+def _decide(asked: _Asked, cached: CachedConversation, checked: _Checked) -> Batch:
+    """Return the entries. Raises ConflictError if an epoch is over, GroupFullError."""
+    decision, client = checked.decision, asked.caller.client_id
+    drafts = [*(checked.drafts or ()), *(decision.drafts if decision else ())]
+    if drafts:
+        asked.table.refuse_if_full(cached.group_id)
+    known = cached.epoch_of(client) if client else None
+    return mint_batch(
+        asked.table,
+        drafts,
+        conversation_id=asked.request.conversation_id,
+        caller=asked.caller,
+        after=cached.tip,
+        epoch=decision.epoch if decision else known or NO_EPOCH,
+    )
+
+
+# Write, and learn from a refusal
+
+
+def _write(
+    asked: _Asked, cached: CachedConversation, checked: _Checked, batch: Batch
+) -> _Written | ConditionFailed:
+    """Append in one transaction. Return the refusal if what is known is outdated."""
+    table, caller, request, once, nonce = asked
+    conversation_id, decision, held, at = request.conversation_id, checked.decision, request.held, table.now()
+    where = {"group_id": cached.group_id, "conversation_id": conversation_id}
+    appended = Appended.of(batch, decision)
+    record = record_appended(once, appended, **where)
+    holds = [actions.name.hold(held.ref, conversation_id, at=at, data=held.data)] if held else []
+    around = [*record, *holds]
+    if not batch.entries:
+        return (table.try_commit(around) if around else None) or _Written(appended, cached)
+    answer = AnswerRef(cached.group_id, request.finishes) if request.finishes is not None else None
+    finish = Finish(table, caller, answer) if answer else None
+    original = request.copied_out_of
+    named = checked.named or ()
+    if original is not None:
+        named = _checks_of_original(original, cached, conversation_id)
+    is_owner = caller.user_id == cached.owner
+    title = None if cached.titled else batch.title
+    if decision is not None:
+        context = [decision.action(batch, caller=caller, **where)]
+    else:
+        context = context_actions(batch, caller=caller, **where)
+    writes = [
+        *around,
+        *batch_actions(batch, group_id=cached.group_id, nonce=nonce),
+        actions.conversation.move_head(
+            after=batch.after.last,
+            first=batch.first,
+            tip=batch.tip,
+            history=batch.history,
+            context=batch.context,
+            added=batch.metrics,
+            preview=batch.preview,
+            owner=caller.user_id if is_owner else None,
+            titles=title is not None,
+            promoted_at=at if request.promotes else None,
+            finishes=request.finishes if finish and finish.is_in(conversation_id) else None,
+            **where,
+        ),
+        *([] if is_owner else [actions.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)]),
+        *([actions.group.promote(**where, owner=None, at=at, by=batch.tip.last)] if request.promotes else []),
+        *(finish.actions(appended.entries, named, to=conversation_id) if finish else named),
+        *context,
+        *([actions.conversation.set_title(title=title, **where)] if title else []),
+    ]
+    require_room(writes)
+    refused = table.try_commit(writes)
+    # With this nonce the entries exist because this very transaction was sent twice.
+    if refused is not None and not refused.has_nonce(ActionKind.ENTRY, nonce):
+        if finish is not None:
+            finish.raise_if_lost(refused, to=conversation_id)
+        return refused
+    cached = cached._replace(tip=batch.tip, titled=cached.titled or batch.title is not None)
+    if caller.client_id and batch.context:
+        cached = cached.with_epoch(caller.client_id, batch.epoch)
+    table.cache.put(conversation_id, cached)
+    return _Written(appended, cached)
+
+
+def _with_stored_epoch(asked: _Asked, cached: CachedConversation, error: ForkloreError) -> CachedConversation:
+    """Return the conversation with the epoch that the context entries of the request join now.
+
+    So a 409 names the epoch that is the latest now. error: what was found with the cached one.
+    Raises what is told before that error: as `_load`, and, unless the request is wrong in itself,
+    ConflictError if If-Match does not hold now.
+    """
+    request = asked.request
+    client = asked.caller.client_id if has_context(request.drafts) else None
+    looked_up = _look_up(asked, TreeExtras(context_of=client))
+    loaded = looked_up.require(request.conversation_id, AccessLevel.WRITER)
+    if not isinstance(error, ValidationError):
+        require_match(request.if_match, loaded.head.lasts)
+    if client is None:
+        return cached
+    own = looked_up.found.context(loaded.group.group_id, request.conversation_id, client)
+    if own is None:
+        return cached  # what is inherited does not change
+    _cache_epoch(asked, loaded, own.epoch)
+    return cached.with_epoch(client, own.epoch)
+
+
+def _learn(
+    asked: _Asked, cached: CachedConversation, checked: _Checked, refused: ConditionFailed
+) -> tuple[_Checked, CachedConversation | None]:
+    """Return what the next attempt is made on; no conversation if that must be read.
+
+    Raises the error of the request where the refusal is final.
+    """
+    for kind in refused.kinds:
+        match kind:
+            case ActionKind.IDEMPOTENCY:
+                asked.once.raise_if_recorded(refused)
+            case ActionKind.NAME:
+                raise name_moved(refused.name()) from refused
+            case ActionKind.ENTRY:
+                return checked, cached
+            case ActionKind.ENTRY_KEY if set(refused.kinds) == {kind}:  # other conflicts come first
+                _load(asked)
+                raise ConflictError(
+                    "another entry of the conversation has the key",
+                    reason="key_in_use",
+                    entryId=refused.keyed_entry(),
+                ) from refused
+            case ActionKind.HEAD:
+                head = refused.head()
+                if head is None:
+                    asked.table.cache.forget(asked.request.conversation_id)
+                    return checked, None
+                cached = cached._replace(owner=head.owner, tip=head.tip, titled=not head.untitled)
+            case ActionKind.MEMBER:
+                raise ForbiddenError("this needs the access level 'writer'") from refused
+            case ActionKind.ANSWER_HEAD if refused.is_absent(kind):
+                raise NotFoundError("the conversation of the answer is deleted") from refused
+            case ActionKind.NAMED_HEAD | ActionKind.FILE if asked.request.copied_out_of is not None:
+                raise OriginalMoved from refused
+            case ActionKind.FILE:
+                checked = checked._replace(drafts=None)
+            case ActionKind.NAMED_HEAD:
+                checked = checked._replace(named=None)
+            case ActionKind.CONTEXT if checked.decision is not None:
+                return checked._replace(decision=None), None
+            case ActionKind.CONTEXT:
+                epoch = refused.epoch()
+                if epoch is not None and asked.caller.client_id:
+                    cached = cached.with_epoch(asked.caller.client_id, epoch)
+    return checked, cached
