@@ -174,8 +174,8 @@ class Tree:
     def is_erased(self) -> bool:
         """Tell whether a deletion has removed everything but GROUP. Perhaps also CHILD."""
         lists = (self.conversations, self.remnants, self.listed, self.contexts, self.keyed, self.paths)
-        lists += (self.vectors,)
-        return self.is_deleting and not (self.keeps_rest or self.transfer or self.members or any(lists))
+        rest = self.transfer or self.members or self.vectors or any(lists)
+        return self.is_deleting and not (self.keeps_rest or rest)
 
     def knows(self, conversation_id: str) -> bool:
         """Tell whether a conversation is live, or a remnant."""

@@ -173,7 +173,7 @@ def _near_in(told: Sequence[Any] | None = None) -> Near | None:
     if told is None:
         return None
     near, entry_id = told
-    if type(near) is not int or abs(near) > SCORES or not _is_position(entry_id):
+    if type(near) is not int or abs(near) > 2 * SCORES or not _is_position(entry_id):
         raise ValueError("no nearness")
     return near / SCORES, EntryId(entry_id)
 

@@ -70,5 +70,4 @@ def nearest_first(entry_ids: Iterable[EntryId], near: Iterable[float]) -> list[N
     for entry_id, one in zip(entry_ids, near, strict=True):
         if one > best.get(entry_id, -2.0):
             best[entry_id] = one
-    told = [(max(-1.0, min(1.0, round(one, DECIMALS))), of) for of, one in best.items()]
-    return sorted(told, reverse=True)
+    return sorted([(round(one, DECIMALS), entry_id) for entry_id, one in best.items()], reverse=True)

@@ -220,7 +220,7 @@ def test_all_entries_are_on_one_page_each_however_many_there_are(process: Proces
 
 
 @pytest.mark.parametrize(
-    "further", [None, 5, [], [1], [0.5, "x"], [0, "x"], [20_000, "id"], ["id", 1], [0, None], [0, 1, 2]]
+    "further", [None, 5, [], [1], [0.5, "x"], [0, "x"], [20_001, "id"], ["id", 1], [0, None], [0, 1, 2]]
 )
 def test_a_cursor_that_no_recall_made_is_refused(process: Process, further: Any) -> None:
     chat = begin(process, *(f"inn {number}" for number in range(NEAREST_MAX + 2)))

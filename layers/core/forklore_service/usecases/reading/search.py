@@ -31,7 +31,7 @@ from forklore_service.usecases.shared import cursors, tree_rows
 from forklore_service.usecases.shared.cursors import InvalidCursor
 from forklore_service.usecases.shared.drafts import answer_bytes
 from forklore_service.usecases.shared.loading import LoadedConversation, load_conversation
-from forklore_service.usecases.shared.searched import file_names, searched, unseen
+from forklore_service.usecases.shared.searched import file_names, folded_of, searched, unseen
 from forklore_service.usecases.shared.vectors import nearest
 from forklore_service.usecases.shared.visibility import Showing
 
@@ -471,7 +471,7 @@ class _Looking:
         text, query = bodies.decode(body), self.request.query
         fit = None
         if self.request.by_words and _may_fit(query, stored.entry, text):
-            fit = matching.fit(query, searched(stored.entry, text).folded, needs_word=False)
+            fit = matching.fit(query, folded_of(stored.entry, text), needs_word=False)
         return _Candidate(tree, stored, body, fit or matching.no_word(query), (), near, None)
 
     def _body_of(self, tree: ListKey, stored: StoredEntry) -> bytes | None:

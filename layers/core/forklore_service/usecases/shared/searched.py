@@ -18,8 +18,18 @@ def searched(entry: Entry, body: str) -> Searched:
     """Return what is searched of an entry. body: its content."""
     value = jsontext.read_value(body)
     texts, line = _texts(entry, value), content.line_of(value)
-    failed = [content.FAILED] if line.has_failed else []
-    return Searched(line, texts, [*map(matching.fold, texts), *unseen(entry), *failed])
+    return Searched(line, texts, _folded(entry, texts, has_failed=line.has_failed))
+
+
+def folded_of(entry: Entry, body: str) -> list[str]:
+    """Return what is searched of an entry in folded case, without its line. body: its content."""
+    value = jsontext.read_value(body)
+    return _folded(entry, _texts(entry, value), has_failed=content.has_failed(value))
+
+
+def _folded(entry: Entry, texts: list[str], *, has_failed: bool) -> list[str]:
+    failed = [content.FAILED] if has_failed else []
+    return [*map(matching.fold, texts), *unseen(entry), *failed]
 
 
 def texts_of(entry: Entry, body: str) -> list[str]:
