@@ -1289,7 +1289,6 @@ OPERATIONS: dict[str, Operation] = {
     "search": read("searchConversations", BOB, of=peaceful, query="R", limit=2),
     "search a large body": read("searchConversations", ANN, of=passed, query="nowhere"),
     "recall": recall(BOB),
-    "recall in a fork": recall(BOB, FORK),
     "recall again": recall(BOB, FORK, of=embedded_erasing),
     "the worker, on an erasure of what has vectors": work(run_erasures, of=embedded_erasing),
     "the worker, on a removed branch with vectors": work(run_prune(CUT, CUT_FORK), of=embedded_removed),

@@ -109,7 +109,7 @@ def own_entries_range(
     """Return the range of a conversation's own entries in a channel between two positions."""
     end = f"{conversation_id}#{CHANNEL_LETTERS[channel]}#:"
     if last is not None:
-        end = by_conversation(conversation_id, channel, last)
+        end = f"{by_conversation(conversation_id, channel, last)}$"
     return SortRange(group_id, by_conversation(conversation_id, channel, first), end, by_conversation=True)
 
 
