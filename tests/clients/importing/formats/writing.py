@@ -134,7 +134,7 @@ def write_codex(folder: Path, sessions: Sessions) -> None:
         ]
         for one in said:
             kind = {"user": "input_text", "assistant": "output_text"}[one.by]
-            item = {"type": "message", "id": f"msg_{one.id}", "role": one.by}
+            item: dict[str, Any] = {"type": "message", "id": f"msg_{one.id}", "role": one.by}
             item |= {"content": [{"type": kind, "text": one.text}]}
             rows.append({"timestamp": one.time, "type": "response_item", "payload": item})
         _lines(folder / f"rollout-2026-11-01T00-00-00-{name}.jsonl", rows)

@@ -92,7 +92,7 @@ def _conversation_of(
     )
 
 
-def _drop_told_thought(message: Message, before: Mapping[str, Message]) -> None:
+def _drop_told_thought(message: Message, before: dict[str, Message]) -> None:
     """Leave out the thought of a call that was made together with the one before it.
 
     Each of such calls has a row of its own, with the same thought.
