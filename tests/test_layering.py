@@ -167,6 +167,8 @@ ROOMS["forklore_local.in_process"] = {
     ),
     *("forklore_service.events", "forklore_service.errors"),
 }
+ROOMS["forklore_local.in_process.nearness"] = ROOMS["forklore_local.in_process"] | {"numpy"}
+ROOMS["forklore_local.in_process.models"] = ROOMS["forklore_local.in_process"] | {"numpy", "tokenizers"}
 ROOMS["forklore_local.server"] = {
     *(
         "forklore_local.server",
@@ -216,7 +218,7 @@ ROOMS["forklore.sessions"] = {
 # What an import reads, an export writes: forklore's own lines, and the files beside them.
 ROOMS["forklore.importing"] = {
     *("forklore.importing", "forklore.client", "forklore.extras"),
-    *("forklore.exporting.jsonlines", "forklore.exporting.kept_files"),
+    *("forklore.exporting.jsonlines", "forklore.exporting.kept_files", "forklore.exporting.written_ids"),
 }
 ROOMS["forklore.cli"] = {
     *("forklore.cli", "forklore.sessions", "forklore.importing", "forklore.exporting"),

@@ -229,7 +229,7 @@ def test_an_edit_is_cancelled(blank: Page, api: Forklore, user: str) -> None:
     assert len(root.forks().list()) == 1
 
 
-@pytest.mark.parametrize("place", ["text", "checkbox"])
+@pytest.mark.parametrize("place", ["text", "checkbox", "message"])
 def test_esc_cancels_an_edit_and_leaves_the_answer_that_is_written_alone(
     blank: Page, api: Forklore, user: str, place: str
 ) -> None:
@@ -242,6 +242,8 @@ def test_esc_cancels_an_edit_and_leaves_the_answer_that_is_written_alone(
         steps.edit_box(page).fill("A2 asks")
         if place == "checkbox":
             page.get_by_label("make it current for everybody").focus()
+        if place == "message":
+            steps.entries(page).first.focus()
 
         page.keyboard.press("Escape")
 

@@ -207,6 +207,30 @@ def test_runs_in_which_a_tool_failed_are_found(blank: Page, api: Forklore, user:
     expect(steps.search(page, "503")).to_contain_text(["HTTP 503"])
 
 
+def test_a_failure_opens_where_it_is_also_among_many_calls_with_the_tree_there(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    run = steps.talk(api, "Check the feeds", title="Nightly run")
+    for number in range(80):
+        name = f"feed_{number}"
+        call = {"type": "tool_use", "id": f"c{number}", "name": name, "input": {}}
+        result = {"type": "tool_result", "tool_use_id": f"c{number}", "is_error": number == 50}
+        told = [{"role": "AI", "content": [call]}, {"role": "USER", "content": [result]}]
+        run.append_all([{"contentType": "history", "content": [one]} for one in told])
+    page = steps.sign_in(blank, user, at=steps.at_conversation(run.id))
+    page.get_by_role("tab", name="Costs").click()
+
+    page.get_by_role("button", name="Failed", exact=True).click()
+    steps.row(page, "Nightly run").click()
+
+    failed = page.locator("details.call").filter(has_text="feed_50")
+    expect(failed).to_be_in_viewport()
+    expect(steps.dot(page, "feed_50 failed")).to_have_attribute("aria-selected", "true")
+    expect(steps.dot(page, "feed_50 failed")).to_be_in_viewport()
+    expect(page.locator("details.call").filter(has_text="feed_20")).to_be_attached()  # it is loaded later
+    expect(failed).to_be_in_viewport()
+
+
 def test_what_is_opened_right_after_a_link_was_pressed_stays_open(
     blank: Page, api: Forklore, user: str
 ) -> None:

@@ -71,7 +71,8 @@ SHAPES = {
     Kind.GROUP: _shape(
         "owner:S createdAt:S state:S members:N version:N conversations:N children:N",
         "parent:S childKey:S nonce:S G1:S G1S:S deletedAt:S neverLive:BOOL"
-        " rewriting:S current:S promotedBy:S promotions:N usedAt:S memberChange:M spreading:S cascaded:BOOL",
+        " rewriting:S current:S promotedBy:S promotions:N usedAt:S forkedAt:S memberChange:M spreading:S"
+        " cascaded:BOOL",
     ),
     Kind.CONV: _shape(
         "createdAt:S",

@@ -6,6 +6,7 @@ Here a few lines of shell stand where the program would start. `make programs` r
 import json
 import os
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,147 @@ def test_a_program_that_keeps_the_id_of_what_it_takes_need_not_tell_it(
     ran = run(f"resume trip --in opencode --folder '{home}'", installed(home, "opencode", "true"))
 
     assert ran.code == 0, ran.err
+
+
+HARBOUR = {
+    "id": "harbour",
+    "title": "Boats",
+    "messages": [
+        {"role": "user", "content": "How many boats?"},
+        {
+            "role": "assistant",
+            "content": "I look.",
+            "reasoning_content": "The pier.",
+            "tool_calls": [
+                {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}},
+                {"id": "call_2", "type": "function", "function": {"name": "look", "arguments": "{}"}},
+            ],
+        },
+        {"role": "tool", "tool_call_id": "call_1", "content": "Two."},
+        {"role": "tool", "tool_call_id": "call_2", "content": "None."},
+        {"role": "assistant", "content": "Two boats."},
+    ],
+}
+SAID = "And at noon?"
+AT = "2026-11-28T12:00:00.000Z"
+NEW = "00000000-0000-4000-8000-000000000001"
+
+
+def with_line(text: str, row: dict[str, object]) -> str:
+    """Return a session in JSON Lines in which something was said."""
+    return f"{text}{json.dumps(row)}\n"
+
+
+def last_in(text: str, name: str) -> object:
+    return [row[name] for row in map(json.loads, text.splitlines()) if name in row][-1]
+
+
+def in_continue(text: str) -> str:
+    """Return what `cn --fork` makes of a session: the same items in one of another id."""
+    session = json.loads(text)
+    items = [*session["history"], {"message": {"role": "user", "content": SAID}, "contextItems": []}]
+    items = [{**one, "editorState": one["message"]["content"]} for one in items]
+    return json.dumps({**session, "sessionId": NEW, "title": "Untitled Session", "history": items})
+
+
+def in_goose(text: str) -> str:
+    """Return a session as Goose exports it: under another id, with other times."""
+    session = json.loads(text)
+    said = {"id": f"msg_{NEW}", "role": "user", "created": 1, "content": [{"type": "text", "text": SAID}]}
+    messages = [{**one, "created": 1} for one in [*session["conversation"], said]]
+    return json.dumps({**session, "id": "20261128_1", "name": "CLI Session", "conversation": messages})
+
+
+def in_opencode(text: str) -> str:
+    """Return a session as opencode exports it."""
+    session = json.loads(text)
+    about = {"id": "msg_1", "sessionID": session["info"]["id"], "role": "user"}
+    told = {"info": {**about, "time": {"created": 1_800_000_000_000}}}
+    said = {"id": "prt_1", "sessionID": about["sessionID"], "messageID": "msg_1", "type": "text"}
+    return json.dumps(
+        {**session, "messages": [*session["messages"], {**told, "parts": [{**said, "text": SAID}]}]}
+    )
+
+
+GOES_ON: dict[str, Callable[[str], str]] = {
+    "claude-code": lambda text: (
+        text + row_said(str(last_in(text, "sessionId")), str(last_in(text, "uuid")), SAID) + "\n"
+    ),
+    "codex": lambda text: with_line(
+        text,
+        {
+            "type": "response_item",
+            "timestamp": AT,
+            "payload": {
+                "type": "message",
+                "role": "user",
+                "content": [{"type": "input_text", "text": SAID}],
+            },
+        },
+    ),
+    "continue": in_continue,
+    "copilot-cli": lambda text: with_line(
+        text,
+        {
+            "type": "user.message",
+            "id": NEW,
+            "timestamp": AT,
+            "parentId": last_in(text, "id"),
+            "data": {"content": SAID},
+        },
+    ),
+    "gemini-cli": lambda text: with_line(
+        text, {"id": NEW, "timestamp": AT, "type": "user", "content": [{"text": SAID}]}
+    ),
+    "goose": in_goose,
+    "opencode": in_opencode,
+    "pi": lambda text: with_line(
+        text,
+        {
+            "type": "message",
+            "id": "a1b2c3d4",
+            "parentId": last_in(text, "id"),
+            "timestamp": AT,
+            "message": {"role": "user", "content": SAID, "timestamp": 1},
+        },
+    ),
+    "qwen-code": lambda text: with_line(
+        text,
+        {
+            **{name: last_in(text, name) for name in ("sessionId", "cwd", "version")},
+            "uuid": NEW,
+            "parentUuid": last_in(text, "uuid"),
+            "timestamp": AT,
+            "type": "user",
+            "message": {"role": "user", "parts": [{"text": SAID}]},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("program", GOES_ON)
+def test_what_is_said_in_any_program_comes_back_behind_the_branch(
+    run: Forklore, home: Path, tmp_path: Path, program: str
+) -> None:
+    source = tmp_path / "harbour.json"
+    source.write_text(json.dumps(HARBOUR))
+    run(f"import '{source}'")
+    [row] = [json.loads(line) for line in run("ls --json").lines]
+    told = json.loads(run(f"resume {row['id']} --in {program} --folder '{home}' --print --json").out)
+    written = Path(told["file"])
+    back = tmp_path / "back"
+    back.mkdir()
+    (back / written.name).write_text(GOES_ON[program](written.read_text()))
+
+    ran = run(f"collect --in '{back}' --program {program}")
+
+    assert "1 session read, 1 new message\n" in ran.err
+    [after] = [json.loads(line) for line in run("ls --json --all").lines]
+    assert after["id"] == row["id"]
+    said = [json.loads(line)["content"][0].get("text") for line in run(f"log {row['id']} --json").lines]
+    assert said[:2] == [SAID, "Two boats."]
+    assert len(said) == len(HARBOUR["messages"]) + 1
+    assert "0 new messages" in run(f"collect --in '{back}' --program {program} --all").err
 
 
 def test_a_program_that_is_not_installed_is_told_with_how_to_get_it(

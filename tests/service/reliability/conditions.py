@@ -28,7 +28,7 @@ SAME = {
 """Another form of a clause, which the same code writes for a tree that no request has marked, or of
 which no branch was promoted or removed, for a context whose digest is not known, or for an
 attachment without a job."""
-BESIDE = {"promotions", "usedAt", "spreading", "due"}
+BESIDE = {"promotions", "usedAt", "forkedAt", "spreading", "due"}
 """What a write counts or notes beside what it is about."""
 CHOSEN = "owner = :owner"
 PURPOSES: Mapping[str, set[str]] = {

@@ -96,11 +96,13 @@ class _Kind:
 
 class _Located(NamedTuple):
     """Where a tree goes. row: one of the conversations of what is there. lone: the root of the tree
-    that it was, without the session that it goes on from."""
+    that it was, without the session that it goes on from. is_written: the tree was written out of
+    what is there."""
 
     row: Row
     follows: Link | None = None
     lone: Row | None = None
+    is_written: bool = False
 
 
 class EarlierImports:
@@ -151,7 +153,7 @@ class EarlierImports:
             return plan_draft(draft)
         if located.lone is not None:
             self._lone[tree.tree_id] = located.lone
-        held = self._there(draft, located.row)
+        held = replace(self._there(draft, located.row), is_written=located.is_written)
         if not any(line.own for line in held.lines.values()):
             return plan_draft(draft)  # an earlier import came no further than to its beginning
         anchor: Ref | None = None
@@ -180,8 +182,10 @@ class EarlierImports:
     def _located(self, draft: Draft) -> _Located | None:
         tree = draft.tree
         held = self._of(tree.source)
-        if tree.session and tree.tree_id not in held.named and (native := self._native(tree)):
-            return _Located(native)
+        if tree.session and (tree.forklore or tree.tree_id not in held.named):
+            native = self._native(tree)
+            if native is not None:
+                return _Located(native, is_written=True)
         row, lone = held.rows.get(held.named.get(tree.tree_id, "")), None
         source = held.rows.get(held.named.get(tree.origin.session, "")) if tree.origin else None
         if row is not None and source is not None:
@@ -351,7 +355,8 @@ class EarlierImports:
 def _is_of_another(row: Row, tree: ForeignTree) -> bool:
     """Tell whether a conversation was made for another session than a tree is of."""
     session = row.tags.get("session", row.source.get("id"))
-    return bool(tree.session) and row.id != tree.session and session not in (tree.session, tree.tree_id)
+    written_out = {tree.forklore, *own_ids_in(tree.session)}
+    return bool(tree.session) and row.id not in written_out and session not in (tree.session, tree.tree_id)
 
 
 def _row_of(one: ConversationDetails) -> Row:

@@ -77,6 +77,11 @@ def results_that_tell(content: Any, text: str) -> Iterator[str]:
             yield str(event.get("tool_use_id"))
 
 
+def parts_in(content: Any) -> int:
+    """Return how many parts a content has beside its text."""
+    return len(listed(_element(content).get("events")))
+
+
 def number_in(content: Any) -> int | None:
     """Return the number that its source gives a message, if it gives any."""
     number = mapped(_element(content).get("source")).get("number")

@@ -4,7 +4,7 @@ A reply goes on in the conversation of the message before it, if that is its las
 reply is a fork after the message. A message that is there stays where it is.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -25,15 +25,32 @@ class Match(NamedTuple):
 def matched_in(
     there: There, tree: ForeignTree, keys: Sequence[str], entries: Sequence[PlannedEntry]
 ) -> dict[int, Match]:
-    """Return by its index each message that is there. No entry is two messages."""
+    """Return by its index each message that is there.
+
+    Several messages are one entry only if `resume` has written them as its rows.
+    """
     found: dict[int, Match] = {}
     used: set[Ref] = set()
-    for at, (message, key) in enumerate(zip(tree.messages, keys, strict=True)):
-        content = jsontext.read(entries[at].body["content"].text)
-        ref = next((ref for ref in there.matches(message, key, content) if ref not in used), None)
+    contents = [jsontext.read(entry.body["content"].text) for entry in entries]
+
+    def match(at: int, refs: Iterable[Ref]) -> None:
+        ref = next((ref for ref in refs if ref not in used), None)
         if ref is not None:
             used.add(ref)
             found[at] = Match(ref, there.own(ref))
+
+    for at, (message, key) in enumerate(zip(tree.messages, keys, strict=True)):
+        match(at, there.matches(message, key, contents[at]))
+    for at, message in enumerate(tree.messages):
+        if at in found:
+            continue
+        row_of = there.row_of(message)
+        if row_of is not None:
+            used.add(row_of)
+            found[at] = Match(row_of, there.own(row_of))
+        elif message.parent is None or message.parent in found:
+            above = None if message.parent is None else found[message.parent].ref
+            match(at, there.with_words(above, contents[at]))
     return found
 
 
@@ -99,6 +116,9 @@ class Laying:
         for index, message in enumerate(self._tree.messages):
             if self._place_of[index] is not None:
                 continue
+            if index in self._matched:  # a further row of an entry
+                self._place_of[index] = self._there_at[self._matched[index].ref]
+                continue
             above = self._above(message) if index not in behind else self._there_at[behind[index]]
             is_child = message.is_child or (message.parent is None and self._tree.is_started)
             number = None if is_child or above is None else above.conversation
@@ -152,7 +172,7 @@ class Laying:
 
     def _lay_what_is_there(self, there: There, followed: AbstractSet[Ref]) -> None:
         """Lay out the conversations that are there, up to the last entry that is of the tree."""
-        index_of = {match.ref: index for index, match in self._matched.items()}
+        index_of = {match.ref: index for index, match in reversed([*self._matched.items()])}
         contexts = {one.key for some in self._remembered.values() for one in some}
         ends: dict[str, int] = {there.root: -1}
         for ref in (*index_of, *followed, *([self._anchor] if self._anchor else [])):

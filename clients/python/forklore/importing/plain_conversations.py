@@ -247,7 +247,7 @@ def _tree_of(
             message.is_summary,
             tuple(message.kept),
             tuple(message.earlier_keys),
-            message.entry_id or next(iter(own_ids_in(key)), ""),
+            message.entry_id or next(iter(own_ids_in(key) or own_ids_in(message.id)), ""),
         )
         for message, key, element in zip(found.messages, keys, elements, strict=True)
     ]
@@ -305,12 +305,15 @@ def _keys_of(found: Conversation) -> list[str]:
 def _first_of(found: Conversation, first: ForeignMessage) -> str:
     """Return what the first message is known by in any file; nothing where others may begin so.
 
-    That is its own id; or its words, if it is known when they were said.
+    That is its own id; or its words, if it is known when they were said; or else the id of the
+    first message that has one, such as one made of all words down to it.
     """
     told = next((one for one in found.messages if (one.key or one.id) == first.message_id), None)
     if told is not None and told.key is not None:
         return first.message_id
-    return digest_of_words(first.message_id, first.said_at) if first.said_at else ""
+    if first.said_at:
+        return digest_of_words(first.message_id, first.said_at)
+    return next((one.key or one.id for one in found.messages if one.key is not None), "")
 
 
 def newest_leaf(messages: Sequence[ForeignMessage]) -> int:

@@ -5,8 +5,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from forklore.exporting.written_ids import id_beside
 from forklore.importing.foreign_trees import ForeignMessage, Link
-from forklore.importing.identity import calls_in, loose_words_of, number_in, results_that_tell, words_of
+from forklore.importing.identity import (
+    calls_in,
+    loose_words_of,
+    number_in,
+    parts_in,
+    results_that_tell,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from forklore.client.generated.synchronous.client import Forklore
@@ -47,7 +55,8 @@ class There:
     tree_id: what the ids of its conversations are made of. root: the first conversation. branches:
     for each session or part of one that is known, the conversation where it ends and the key of its
     last entry. others: the conversations of other sessions, in which this one does not go on.
-    numbers: of the messages of sessions that this import has read, with their entries.
+    numbers: of the messages of sessions that this import has read, with their entries. is_written:
+    the tree to be matched was written out of this one.
     """
 
     tree_id: str
@@ -57,6 +66,7 @@ class There:
     newest: str = ""
     others: frozenset[str] = frozenset()
     numbers: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)
+    is_written: bool = False
 
     @cached_property
     def _known(self) -> dict[tuple[str, str], list[Ref]]:
@@ -72,6 +82,33 @@ class There:
                 for call in calls_in(one.content):
                     known.setdefault(("call", call), []).append(ref)
         return known
+
+    @cached_property
+    def _beside(self) -> dict[str, Ref]:
+        """The entries by the ids of the further rows that a program has for each."""
+        return {
+            id_beside(one.id, number): Ref(line.conversation_id, index)
+            for line in self.lines.values()
+            for index, one in enumerate(line.own)
+            for number in range(1, parts_in(one.content) + 2)
+            if not one.epoch
+        }
+
+    @cached_property
+    def _next(self) -> dict[Ref | None, list[Ref]]:
+        """The entries that follow each in the history; behind None the first ones."""
+        found: dict[Ref | None, list[Ref]] = {}
+        for line in self.lines.values():
+            anchor, position = (line.forked_at or ("", None, ""))[1:]
+            above = next(iter(self._known.get(("id", anchor or ""), ())), None)
+            if above is not None and position == "before":
+                above = next((ref for ref in self._upwards(*above) if not self.own(ref).epoch), None)
+            for index, one in enumerate(line.own):
+                if not one.epoch:
+                    ref = Ref(line.conversation_id, index)
+                    found.setdefault(above, []).append(ref)
+                    above = ref
+        return found
 
     def own(self, ref: Ref) -> Own:
         """Return the entry."""
@@ -96,6 +133,18 @@ class There:
             for ref in self.with_key(earlier):
                 if loose_words_of(self.own(ref).content) == loose_words_of(content):
                     yield ref
+
+    def row_of(self, message: ForeignMessage) -> Ref | None:
+        """Return the entry that a message is a further row of, as it was written for a program."""
+        return self._beside.get(message.entry_id) if self.is_written and message.entry_id else None
+
+    def with_words(self, above: Ref | None, content: Any) -> Iterator[Ref]:
+        """Yield the entries that follow one, and say the same: of a tree that was written out for a
+        program that has not kept the ids of all messages."""
+        words = words_of(content) if self.is_written else ""
+        for ref in self._next.get(above, ()) if words else ():
+            if words_of(self.own(ref).content) == words:
+                yield ref
 
     def place_of(self, link: Link) -> Ref | None:
         """Return the entry that a link names; None if it is not there."""

@@ -314,7 +314,7 @@ class Conversation(NamedTuple):
 
     def used_at(self, head: "Head") -> str:
         """Return when it was created or last appended to."""
-        return max(self.created_at, created_at(head.last)) if head.own_entries else self.created_at
+        return max(self.created_at, head.appended_at)
 
     def titled(self, title: Words | None) -> "Conversation":
         """Return the conversation, with this title if it has none."""
@@ -384,9 +384,14 @@ class Head(NamedTuple):
         return self.history + self.context
 
     @property
+    def appended_at(self) -> str:
+        """When it was last appended to; empty without own entries."""
+        return created_at(self.last) if self.own_entries else ""
+
+    @property
     def updated_at(self) -> str:
         """When it was last appended to or changed.
 
         It never goes back, even if a clock was ahead.
         """
-        return max(self.changed_at, created_at(self.last)) if self.own_entries else self.changed_at
+        return max(self.changed_at, self.appended_at)

@@ -1,5 +1,6 @@
 """A fork tree as a whole, with its members, pointers, idempotency records and jobs."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ from forklore_service.domain.ancestry import Path
 from forklore_service.domain.epochs import Epoch
 from forklore_service.domain.ids import FIRST, EntryId
 from forklore_service.domain.keys import JobName, Key, ListKey
-from forklore_service.domain.model import Answering, Conversation
+from forklore_service.domain.model import Answering, Conversation, Head
 
 WAIT_SECONDS = 60
 """For how many seconds after the time in a tombstone no item is removed.
@@ -58,7 +59,8 @@ class Group(NamedTuple):
     owner, and each removed branch. promoted: the branch that was promoted last, if any was.
     promoted_by: the last entry of the append that promoted it, if one did.
     promotions: grows with each promotion. used_at: when a branch was last promoted or removed, if
-    one was. member_change: the last change of a membership.
+    one was. forked_at: when a fork was last made, if one was.
+    member_change: the last change of a membership.
     spreading: the nonce of that change, while children of the tree may still lack it.
     rewriting: the previous owner, while HEADs may still name that user.
     child_key: the key of the tree's CHILD item in the parent's tree. None: no conversation started
@@ -80,6 +82,7 @@ class Group(NamedTuple):
     promoted_by: EntryId | None = None
     promotions: int = 0
     used_at: str | None = None
+    forked_at: str | None = None
     member_change: MemberChange | None = None
     spreading: str | None = None
     rewriting: str | None = None
@@ -105,6 +108,15 @@ class Group(NamedTuple):
         """
         is_later = promoted_at is not None and promoted_at >= (self.used_at or "")
         return is_later and self.is_live and self.current != conversation_id
+
+    def last_used_at(self, heads: Iterable[Head]) -> str:
+        """Return when the tree was last used, as a list says it. heads: its HEADs.
+
+        That is when it was made, a conversation was appended to, or a branch was made, promoted or
+        removed.
+        """
+        branches = (self.used_at or "", self.forked_at or "")
+        return max(self.created_at, *branches, *(head.appended_at for head in heads))
 
     @property
     def is_child(self) -> bool:

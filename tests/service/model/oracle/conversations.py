@@ -4,6 +4,7 @@ from tests.service.model.asking import Json, Outcome, Request, require
 from tests.service.model.oracle.making import Making
 from tests.service.model.oracle.refusals import CONFLICT, NOT_CHOSEN
 from tests.service.model.oracle.trees import SAID, Conversation, Tree
+from tests.service.model.oracle.world import used_at
 
 
 class Conversations(Making):
@@ -33,15 +34,17 @@ class Conversations(Making):
         hidden = {"include": None, "only": False}.get(r.given.get("archived", "exclude"), True)
         of = [tree for tree in of if tree.is_archived_by(r.caller) is not hidden]
         listed = [c for tree in of for c in _of_tree(tree, mode) if _passes(r.given, c, _also(tree, mode))]
-        # When a tree was used last depends on clocks: what the service says is taken.
+        # When a branch was promoted or removed depends on clocks: what the service says is taken.
         rows = chosen if isinstance(chosen, list) else []
         told = {row["id"]: (place, row.get("lastUsedAt")) for place, row in reversed([*enumerate(rows)])}
         if not r.caller.bypasses_membership and r.given.get("order", "used") == "used":
             first = {c.tree: told.get(c.id, (0,))[0] for c in listed[::-1]}
             listed.sort(key=lambda c: first[c.tree])
         shown = [self._shown(r, c) | {"branches": len(c.tree.live())} for c in listed]
-        for one in shown:
-            one["lastUsedAt"] = max(one["lastUsedAt"], told.get(one["id"], (0, ""))[1])
+        for one, c in zip(shown, listed, strict=True):
+            if mode != "all":
+                uses = [used_at(branch) or "" for branch in c.tree.live()]
+                one["lastUsedAt"] = max(*uses, told.get(one["id"], (0, ""))[1])
         return 200, shown
 
     def delete_conversation(self, r: Request, _chosen: Json) -> Outcome:
@@ -95,7 +98,8 @@ def _of_tree(tree: Tree, mode: str) -> list[Conversation]:
     newest = tree.live()[::-1]
     assert tree.current is not None
     roots = [tree.current if tree.all[0].is_removed else tree.all[0]]
-    latest = max([*roots, tree.current, *newest[:25]], key=lambda c: (c.said.get("updatedAt") or "", c.id))
+    compared = newest if len(newest) <= 100 else [*roots, tree.current, *newest[:25]]
+    latest = max(compared, key=lambda c: (c.said.get("updatedAt") or "", c.id))
     return {"roots": roots, "all": newest, "current": [tree.current], "latest-fork": [latest]}[mode]
 
 
@@ -112,4 +116,5 @@ def _passes(given: Json, c: Conversation, root: Conversation | None) -> bool:
         any(given.get("query", "").casefold() in (one.said.get("title") or "").casefold() for one in titled)
         and given.get("agentId") in (None, c.said.get("agentId"))
         and (not name or (tags.get(name) == value if has_value else name in tags))
+        and (c.said.get("createdAt") or "") >= given.get("createdSince", "")
     )

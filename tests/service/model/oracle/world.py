@@ -77,8 +77,12 @@ class World:
         shown: Json = {"id": c.id, "ownerUserId": owner, "accessLevel": c.tree.level_of(r.caller)}
         shown |= {"isCurrent": c.tree.current in (c, None), "metrics": c.totals}
         shown |= {"archived": True} if c.tree.is_archived_by(r.caller) else {}
-        times = [c.said.get("createdAt"), *(entry["createdAt"] for entry in c.own[-1:])]
-        used = c.said.get("updatedAt") if NOT_CHOSEN in times else max(filter(None, times), default=None)
-        shown |= {"lastUsedAt": used}
+        shown |= {"lastUsedAt": used_at(c)}
         client = {"clientId": c.client} if r.caller.bypasses_membership and c.client else {}
         return {**SAID, **c.said, **shown, **client}
+
+
+def used_at(c: Conversation) -> str | None:
+    """Return when a conversation was created or last appended to."""
+    times = [c.said.get("createdAt"), *(entry["createdAt"] for entry in c.own[-1:])]
+    return c.said.get("updatedAt") if NOT_CHOSEN in times else max(filter(None, times), default=None)

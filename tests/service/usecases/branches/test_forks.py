@@ -350,7 +350,9 @@ def test_a_fork_changes_only_the_count_of_forks(
 
     after = store.contents()
     assert changed(before, after) == {keys.group(ROOT)}
-    assert after[keys.group(ROOT)] == before[keys.group(ROOT)] | {"conversations": number(2)}
+    forked_at = after[keys.conversation(ROOT, FORK)]["createdAt"]
+    counted = {"conversations": number(2), "forkedAt": forked_at}
+    assert after[keys.group(ROOT)] == before[keys.group(ROOT)] | counted
     own = {keys.pointer(FORK), keys.conversation(ROOT, FORK), keys.head(ROOT, FORK), keys.path(ROOT, FORK)}
     rest = after.keys() - before.keys() - own
     assert {key.sort.partition("#")[0] for key in rest if not key.sort[0].isdigit()} == {"TREE"}

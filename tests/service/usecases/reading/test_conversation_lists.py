@@ -25,7 +25,13 @@ from forklore_service.usecases.reading.conversation_lists import (
     ListRequest,
 )
 from forklore_service.usecases.reading.fork_lists import list_forks
-from forklore_service.usecases.reading.list_modes import CONVERSATIONS_MAX, NEWEST, SMALL_BYTES, SMALL_ITEMS
+from forklore_service.usecases.reading.list_modes import (
+    CONVERSATIONS_MAX,
+    HEADS_MAX,
+    NEWEST,
+    SMALL_BYTES,
+    SMALL_ITEMS,
+)
 from forklore_service.usecases.reading.list_orders import ROWS_MAX
 from forklore_service.usecases.shared.cursors import PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails
@@ -183,7 +189,7 @@ def test_the_list_has_the_newest_tree_first_and_in_a_tree_the_newest_first(
 def test_a_listed_conversation_equals_the_conversation_by_id(still_forest: Table) -> None:
     """Only the list knows when its rows were moved, and how many branches there are."""
     for shown in walk(still_forest, mode=Mode.ALL, ancestry=Ancestry.ALL):
-        assert shown._replace(moved_at="", branches=None) == show(
+        assert shown._replace(tree_used_at="", branches=None) == show(
             still_forest, shown.conversation.conversation_id
         )
 
@@ -699,20 +705,20 @@ def test_the_reads_of_a_list_do_not_grow_with_the_tree(store: Store, by: Caller,
 
     for number in range(1, 5):
         plant_tree(store, number)
-        widen(store, number, NEWEST + 1)
-    of_26_forks = cost()
+        widen(store, number, HEADS_MAX)
+    of_100_forks = cost()
     for number in range(1, 5):
-        widen(store, number, 100, counted=9_999)
+        widen(store, number, 2 * HEADS_MAX, counted=9_999)
 
-    assert cost() == of_26_forks
-    _, rounds, read = of_26_forks
+    assert cost() == of_100_forks
+    _, rounds, read = of_100_forks
     assert rounds <= 5
     assert read <= 4 + 4 * (4 + 2 * NEWEST + 1) + 8
 
 
 @pytest.mark.parametrize(
     ("forks", "latest"),
-    [(NEWEST - 1, 1), (NEWEST, 1), (NEWEST + 1, 2), (NEWEST + 40, 41)],
+    [(NEWEST, 1), (HEADS_MAX - 1, 1), (HEADS_MAX, HEADS_MAX - NEWEST + 1)],
 )
 def test_a_wide_tree_s_latest_is_one_of_its_newest_forks_or_its_root(
     store: Store, table: Table, forks: int, latest: int
@@ -726,7 +732,7 @@ def test_a_wide_tree_s_latest_is_one_of_its_newest_forks_or_its_root(
     assert named(walk(table)) == [1]
 
 
-@pytest.mark.parametrize("forks", [NEWEST - 1, NEWEST, NEWEST + 40])
+@pytest.mark.parametrize("forks", [NEWEST - 1, NEWEST, HEADS_MAX + 9])
 def test_a_wide_tree_s_latest_can_also_be_its_current_branch(store: Store, table: Table, forks: int) -> None:
     plant_tree(store, 1)
     made = widen(store, 1, forks)  # The first one was updated last, and is too old to be compared.
@@ -795,17 +801,20 @@ def test_a_branch_that_is_removed_meanwhile_does_not_hide_its_tree(
     assert len(wire.requests) < at or named(walk(forest, mode=mode)) == then
 
 
-def test_a_list_of_current_branches_reads_nothing_else_of_a_tree(store: Store, table: Table) -> None:
+@pytest.mark.parametrize(("mode", "missing"), [(Mode.CURRENT, [4]), (Mode.ROOTS, [])])
+def test_a_list_reads_of_a_tree_what_it_shows_and_with_one_query_when_it_was_used(
+    store: Store, table: Table, mode: Mode, missing: list[int]
+) -> None:
     for number in range(1, 5):
         plant_tree(store, number)
-        widen(store, number, 40)
+        widen(store, number, HEADS_MAX - 1)
         store.change(keys.group(conversation(number)), current=items.text(conversation((number << 16) + 9)))
     wire = Wire.of(table)
 
-    assert len(one_page(table, mode=Mode.CURRENT).rows) == 4
+    assert len(one_page(table, mode=mode).rows) == 4
 
     asked = [len(r.body["RequestItems"]["forklore"]["Keys"]) for r in wire.requests if r.operation != "Query"]
-    assert (wire.rounds, asked) == (3, [4 * 3, 4 * 2])
+    assert (asked, wire.operations.count("Query")) == ([4 * 3, *missing], 1 + 4)
 
 
 @pytest.mark.long
@@ -952,7 +961,9 @@ def test_what_is_listed_belongs_to_its_updated_at(
         )
         listed = one_page(late, mode=mode, query=query, limit=100).rows
         of_it = [
-            shown._replace(branches=None) for shown in listed if shown.conversation.conversation_id == one
+            shown._replace(branches=None, tree_used_at="")
+            for shown in listed
+            if shown.conversation.conversation_id == one
         ]
 
         assert all(shown in (before, show(table, one)) for shown in of_it)

@@ -11,6 +11,7 @@ from forklore_service.domain.model import Caller
 from forklore_service.domain.tree import MOVES_KEPT_MS, TreeRow
 from forklore_service.storage import items
 from forklore_service.storage.table import Table
+from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.people.archiving import archive_conversation
 from forklore_service.usecases.people.sharing import share_conversation
 from forklore_service.usecases.reading.conversation_lists import (
@@ -19,11 +20,26 @@ from forklore_service.usecases.reading.conversation_lists import (
     ListRequest,
     list_conversations,
 )
+from forklore_service.usecases.reading.list_modes import HEADS_MAX
 from forklore_service.usecases.reading.list_orders import COMPARED_AT_TOP, SHOWN_MAX
 from forklore_service.usecases.shared.cursors import PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails
+from forklore_service.usecases.writing.append import sync_context
 from forklore_service.usecases.writing.conversations import Patch, update_conversation
-from tests.service.usecases.builders import ANN, BOB, ROOT, conversation, create, fork, promote, say, show
+from tests.service.usecases.builders import (
+    ANN,
+    BOB,
+    PLANNER,
+    ROOT,
+    conversation,
+    create,
+    fork,
+    promote,
+    say,
+    show,
+    thought,
+)
+from tests.support.mailbox import Mailbox
 from tests.support.tables import Standing, Store
 from tools.harness.wire import Wire
 
@@ -91,21 +107,71 @@ def test_what_is_used_after_days_stands_first_and_a_new_tree_before_it(table: Ta
     assert listed(table, limit=2, mode=Mode.ALL) == [new, old]
 
 
-@pytest.mark.parametrize("use", ["append", "fork", "promote"])
-def test_each_kind_of_use_moves_the_tree(table: Table, clock: Standing, use: str) -> None:
+@pytest.mark.parametrize("later_s", [1, TEN])
+@pytest.mark.parametrize("mode", [Mode.ROOTS, Mode.CURRENT, Mode.LATEST_FORK])
+@pytest.mark.parametrize("use", ["append", "sync", "fork", "promote", "remove"])
+def test_each_kind_of_use_moves_the_tree_whatever_the_list_shows_of_it(
+    table: Table, clock: Standing, use: str, mode: Mode, later_s: int
+) -> None:
     old, new = make(table, clock, range(1, 3))
-    twig = conversation(9)
+    twig, third = conversation(9), conversation(10)
     fork(table, old, twig)
-    clock.now_s += TEN
+    fork(table, old, third)
+    promote(table, third)
+    clock.now_s += 1
+    say(table, new, "x")
+    assert listed(table, mode=mode)[0] == new
+    clock.now_s += later_s
+    at = table.now()
     match use:
         case "append":
             say(table, twig, "x")
+        case "sync":
+            sync_context(table, caller=PLANNER, conversation_id=twig, draft=thought("memory"))
         case "fork":
-            fork(table, old, conversation(10))
-        case _:
+            fork(table, old, conversation(11))
+        case "promote":
             promote(table, twig)
+        case _:
+            remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=twig)
 
+    first, second = list_conversations(
+        table, caller=ANN, request=ListRequest(mode=mode, order=Order.USED)
+    ).rows
+    assert second.conversation.conversation_id == new
+    assert ids.milliseconds(first.last_used_at) // 1000 == ids.milliseconds(at) // 1000 == clock.now_s
+    assert listed(table, mode=mode, after=first.conversation.conversation_id) == [new]
+
+
+def test_a_tree_that_no_list_reads_whole_is_used_by_its_root_its_current_and_its_newest_branches(
+    table: Table, clock: Standing
+) -> None:
+    old, new = make(table, clock, range(1, 3))
+    forks = [conversation(100 + number) for number in range(HEADS_MAX)]
+    for one in forks:
+        fork(table, old, one)
+        clock.now_s += 1
+    promote(table, forks[1])
+    for one, rises in [(old, True), (forks[1], True), (forks[-1], True), (forks[0], False)]:
+        clock.now_s += 1
+        say(table, new, "x")
+        clock.now_s += 1
+        say(table, one, "x")
+
+        assert listed(table, mode=Mode.ROOTS) == ([old, new] if rises else [new, old])
+    clock.now_s += TEN
+    say(table, forks[0], "x")
     assert listed(table, mode=Mode.ROOTS) == [old, new]
+
+
+def test_with_all_its_branches_a_list_tells_of_each_when_it_was_used(table: Table, clock: Standing) -> None:
+    create(table)
+    fork(table, ROOT, conversation(2))
+    clock.now_s += TEN
+    [entry] = say(table, conversation(2), "x")
+
+    rows = page(table, None, 10, mode=Mode.ALL).rows
+    assert [one.last_used_at for one in rows] == [ids.created_at(entry), rows[1].conversation.created_at]
 
 
 def test_reading_and_a_new_title_move_nothing(table: Table, clock: Standing) -> None:
@@ -313,11 +379,20 @@ def test_every_order_is_exact(store: Store) -> None:
     table = store.process(clock=clock)
     made = make(table, clock, range(1, 12))
     used = {one: show(table, one).last_used_at for one in made}
-    for _ in range(40):
+    branches = {one: [one] for one in made}
+    for number in range(40):
         clock.now_s += random.choice((1, 30, 5 * MINUTE))
         one = random.choice(made)
-        used[one] = ids.created_at(say(table, one, "x")[0])
+        if random.random() < 0.3:
+            branches[one].append(conversation(1000 + number))
+            fork(table, one, branches[one][-1])
+            used[one] = show(table, branches[one][-1]).conversation.created_at
+        else:
+            used[one] = ids.created_at(say(table, random.choice(branches[one]), "x")[0])
         expected = sorted(made, key=lambda one: used[one], reverse=True)
 
-        assert listed(table, limit=random.choice((1, 3, 200)))[:1] == expected[:1]
-        assert listed(table) == expected
+        assert listed(table, mode=Mode.ROOTS, limit=random.choice((1, 3, 200)))[:1] == expected[:1]
+        for mode in (Mode.ROOTS, Mode.CURRENT, Mode.LATEST_FORK):
+            rows = page(table, None, 200, mode=mode).rows
+            assert [one.conversation.group_id for one in rows] == expected
+            assert [one.last_used_at for one in rows] == sorted(used.values(), reverse=True)

@@ -11,7 +11,8 @@ from typing import Any
 
 from forklore.client.parts import line_of
 from forklore.exporting.elsewhere import Turn
-from forklore.exporting.programs.talks import Talk, Written, id_beside, image_in, lines
+from forklore.exporting.programs.talks import Talk, Written, image_in, lines
+from forklore.exporting.written_ids import id_beside
 
 _BLOCKS = ("text", "tool_use", "tool_result")
 

@@ -14,7 +14,6 @@ from forklore.exporting.elsewhere import Turn
 from forklore.exporting.programs.talks import (
     Talk,
     Written,
-    id_beside,
     image_in,
     images_of,
     lines,
@@ -22,6 +21,7 @@ from forklore.exporting.programs.talks import (
     thought_in,
     words_of,
 )
+from forklore.exporting.written_ids import id_beside
 
 Item = dict[str, Any]
 _END = {"type": ""}

@@ -1,7 +1,8 @@
 """Goose: the form of its export in JSON, which `goose session import` takes under a new id.
 
 Seen with 1.52.0: a result of a tool is a message of the user. What was summed up is shown, and not
-visible to the agent; a summary is the reverse.
+visible to the agent; a summary is the reverse. The ids of messages are kept, and `extension_data`,
+which tells forklore's id of the conversation.
 """
 
 import re
@@ -37,7 +38,7 @@ def written(talk: Talk) -> Written:
         "session_type": "user",
         "created_at": now,
         "updated_at": now,
-        "extension_data": {},
+        "extension_data": {"forklore.v0": {"conversation": talk.session}},
         "message_count": len(messages),
     }
     text = jsontext.write({**about, "conversation": messages}) + "\n"

@@ -16,13 +16,13 @@ from forklore.exporting.elsewhere import Turn
 from forklore.exporting.programs.talks import (
     Talk,
     Written,
-    id_beside,
     image_in,
     images_of,
     milliseconds,
     result_in,
     thought_in,
 )
+from forklore.exporting.written_ids import id_beside
 
 Row = dict[str, Any]
 

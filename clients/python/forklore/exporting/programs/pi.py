@@ -11,7 +11,6 @@ from forklore.exporting.elsewhere import Turn
 from forklore.exporting.programs.talks import (
     Talk,
     Written,
-    id_beside,
     image_in,
     images_of,
     lines,
@@ -19,6 +18,7 @@ from forklore.exporting.programs.talks import (
     result_in,
     thought_in,
 )
+from forklore.exporting.written_ids import id_beside
 
 Row = dict[str, Any]
 _SENT_IN = "reasoning_content"

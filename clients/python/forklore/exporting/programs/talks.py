@@ -1,6 +1,5 @@
 """What is written for a program: the messages of a branch, and what no program can hold of them."""
 
-import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -77,11 +76,6 @@ def with_files(turns: Iterable[Turn], files: Files, left_out: Counter[str]) -> I
                 parts.append({"type": "image", "source": source})
         left_out["files"] += len(turn.lost)
         yield replace(turn, parts=parts)
-
-
-def id_beside(entry_id: str, number: int) -> str:
-    """Return the id of a further row of an entry. The first one has the entry's own id."""
-    return str(uuid.uuid5(uuid.UUID(entry_id), str(number))) if number else entry_id
 
 
 def lines(rows: Iterator[Mapping[str, Any]]) -> str:

@@ -1,7 +1,8 @@
 """Reads sessions of Continue: one object with its history.
 
 Its messages have neither ids nor times: from the first answer on they are known by all words down
-to them. Results stand at the calls of an answer. A fork has copies of the messages, and no link.
+to them. Results stand at the calls of an answer. A fork has copies of the messages, and no link; of
+a session that forklore has written, its items have forklore's ids.
 `sessions.json` beside it says when the session began.
 """
 
@@ -43,8 +44,10 @@ def conversations_of(source: Source, report: ImportReport) -> Iterator[Conversat
             for one in (objects(value) or [mapped(value)])
             if one.get("sessionId") == name
         ]
+        own = [mapped(one.get("forklore")) for one in objects(value.get("history"))]
         yield Conversation(
             id=name or None,
+            forklore=next((text_in(one.get("conversation")) for one in own if one), ""),
             place=record.place,
             messages=messages,
             title=None if value.get("title") == _UNTITLED else value.get("title"),
@@ -70,6 +73,7 @@ def _add(messages: list[Message], item: Row) -> None:
         messages,
         Message(
             id="",
+            entry_id=_entry_in(item),
             role="system" if is_summary else held.get("role"),
             said=[*said, *files],
             model=mapped(held.get("usage")).get("model"),
@@ -85,7 +89,12 @@ def _add(messages: list[Message], item: Row) -> None:
             result: dict[str, Any] = {"type": "tool_result", "tool_use_id": state.get("toolCallId")}
             content = "\n".join(text_in(one.get("content")) for one in output)
             failed = {"is_error": True} if state.get("status") == "errored" else {}
-            _put(messages, Message(id="", role="tool", said=[{**result, "content": content, **failed}]))
+            said = [{**result, "content": content, **failed}]
+            _put(messages, Message(id="", entry_id=_entry_in(state), role="tool", said=said))
+
+
+def _entry_in(item: Row) -> str:
+    return text_in(mapped(item.get("forklore")).get("entry"))
 
 
 def _name(messages: list[Message]) -> None:

@@ -75,9 +75,12 @@ def _conversation_of(
                 message.id, message.key = f"{message.id}'", None
             message.parent, last = last, message.id
             messages[message.id] = message
+    extensions = session.get("extension_data")
+    held = mapped(json_in(extensions) if isinstance(extensions, str) else extensions)
     parent, call = callers.get(name, (text_in(session.get("parent_session_id")), ""))
     return Conversation(
         id=name or None,
+        forklore=text_in(mapped(held.get("forklore.v0")).get("conversation")),
         messages=[*messages.values()],
         title=session.get("name") or session.get("description"),
         created_at=session.get("created_at"),

@@ -273,19 +273,21 @@ def count_forks(tree: Group, forks: int, *, promoted: str | None, at: str) -> Ac
 
     promoted: the fork that becomes the current branch. at: the time now.
     """
-    change = "ADD #conversations :by"
+    count, change = "ADD #conversations :by", "SET #forkedAt = :at"
     values = {
         **_live_as_read(tree),
+        ":at": text(at),
         ":by": number(forks),
         ":most": number(CONVERSATIONS_MAX - forks),
     }
     if promoted:
-        change += ", #promotions :one SET #current = :current, #usedAt = :at REMOVE #promotedBy"
-        values |= {":one": number(1), ":current": text(promoted), ":at": text(at)}
+        count += ", #promotions :one"
+        change += ", #current = :current, #usedAt = :at REMOVE #promotedBy"
+        values |= {":one": number(1), ":current": text(promoted)}
     return action.update(
         ActionKind.GROUP,
         keys.group(tree.group_id),
-        change,
+        f"{count} {change}",
         condition=f"{_IS_LIVE_AS_READ} AND #conversations <= :most",
         values=values,
     )

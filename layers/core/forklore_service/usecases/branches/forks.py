@@ -61,7 +61,7 @@ from forklore_service.usecases.shared.optimistic import CREATION, CREATION_BEHIN
 from forklore_service.usecases.shared.references import check_named
 from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.shared.syncing import Decision, decide_on_inherited
-from forklore_service.usecases.shared.use import note_use
+from forklore_service.usecases.shared.use import note_use_of
 
 
 class ForkRequest(NamedTuple):
@@ -161,13 +161,7 @@ def _fork(
         creation.write(prepared)
     if creation.answer is not None:
         source, fork = creation.answer.source, creation.answer.made[0]
-        note_use(
-            table,
-            source.group.group_id,
-            tree_created_at=source.group.created_at,
-            was=source.conversation.used_at(source.head),
-            at=fork.last_used_at,
-        )
+        note_use_of(table, source, at=fork.last_used_at)
     return creation
 
 

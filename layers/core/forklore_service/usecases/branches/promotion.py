@@ -8,7 +8,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
-from forklore_service.usecases.shared.use import note_use
+from forklore_service.usecases.shared.use import note_use_of
 
 
 def promote_conversation(
@@ -37,8 +37,7 @@ def promote_conversation(
         ]
         refused = table.try_commit(writes)
         if refused is None:
-            was = loaded.conversation.used_at(loaded.head)
-            note_use(table, group.group_id, tree_created_at=group.created_at, was=was, at=at)
+            note_use_of(table, loaded, at=at)
             return
         once.raise_if_recorded(refused)
     raise UnavailableError("the conversation is busy; try again")

@@ -22,6 +22,7 @@ from forklore_service.usecases.deletion.counted_items import all_child_keys
 from forklore_service.usecases.deletion.tree_deletion import deleting_group, finish_deletion
 from forklore_service.usecases.shared.loading import LoadedConversation, look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.use import note_use_of
 
 
 class Scope(StrEnum):
@@ -63,8 +64,9 @@ def remove_branch(
             if table.try_commit(tombstone(group_id, at=at, owner=owner, last_of=group)) is None:
                 return finish_deletion(table, queue, group_id, last=conversation_id, wait_s=wait_s)
             continue
-        refused = table.try_commit(_parts(table, caller, loaded, nonce))
+        refused = table.try_commit(_parts(table, caller, loaded, nonce, at=(at := table.now())))
         if refused is None:
+            note_use_of(table, loaded, at=at)
             has_children = group.children > 0
             return _finish(table, queue, group_id, conversation_id, has_children=has_children, wait_s=wait_s)
         if refused.has(ActionKind.MEMBER):
@@ -73,10 +75,9 @@ def remove_branch(
     raise UnavailableError("the conversation keeps changing; try again")
 
 
-def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str) -> list[Action]:
-    """Return the actions that remove a branch from a tree that has others."""
-    group, conversation = loaded.group, loaded.conversation
-    at, answer = table.now(), loaded.head.answer
+def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str, *, at: str) -> list[Action]:
+    """Return the actions that remove a branch from a tree that has others. at: the time now."""
+    group, conversation, answer = loaded.group, loaded.conversation, loaded.head.answer
     answer_id = answer.answer_id if answer else None
     remnant = Remnant.of(conversation, loaded.path, removed_at=at, nonce=nonce, answer_id=answer_id)
     is_manager = caller.user_id != group.owner and not caller.bypasses_membership

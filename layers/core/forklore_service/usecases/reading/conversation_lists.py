@@ -28,6 +28,7 @@ from forklore_service.domain.model import Caller
 from forklore_service.domain.tree import TreeRow
 from forklore_service.errors import InvalidCursorError
 from forklore_service.limits import PAGE_BYTES_MAX
+from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import list_modes
 from forklore_service.usecases.reading.list_modes import CONVERSATIONS_MAX, ListedTree, Listing
@@ -179,9 +180,11 @@ def _place_of(table: Table, caller: Caller, request: ListRequest, conversation_i
         key = keys.user_tree(caller.user_id, group.created_at, group.group_id, is_child=group.is_child)
         row = table.get([key]).tree_row(key)
         tree = row.used if row is not None else tree
-        bound = used(tree, conversation.used_at(loaded.head))
         walk = Walk(NOW)
         if request.sorts:
+            listed = ListedTree(TreeRow(tree), group, loaded.level, Found())
+            of_tree = listed.last_used_at(list_modes.heads_to_compare(table, listed))
+            bound = used(tree, max(of_tree, conversation.used_at(loaded.head)))
             return ListPlace(bound, walk=walk._replace(shown=(group.group_id,)), used_before=bound)
     # A root is the last conversation of its tree.
     if request.mode is not Mode.ALL or conversation_id == tree.conversation_id:

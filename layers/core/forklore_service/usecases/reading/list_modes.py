@@ -1,7 +1,8 @@
 """Of each tree that a list comes to, the conversations that it shows.
 
-A mode either shows one conversation of a tree or all of them. No mode reads more of a tree than a
-bound, because other users may add many forks to it.
+A mode either shows one conversation of a tree or all of them. Whichever it shows, the tree was used
+when any of its conversations was, so the HEADs of several are read. No mode reads more of a tree
+than a bound, because other users may add many forks to it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,11 +18,15 @@ from forklore_service.storage.found import Found
 from forklore_service.storage.table import LOOKS_MAX, Table
 from forklore_service.usecases.shared.loading import ConversationDetails
 
-NEWEST = 25
-"""A tree of more conversations is not read whole for Mode.LATEST_FORK.
+HEADS_MAX = 100
+"""Of a tree of more conversations not all HEADs are read to find what was used or changed last.
 
-The conversations compared are then the root, the current branch, and so many that were created
-last.
+One Query of so many takes about as many read units as a Batch of NEWEST.
+"""
+NEWEST = 25
+"""Of such a tree the root, the current branch, and so many that were created last are compared.
+
+Of a tree of at most so many conversations, CONVs may be read with the HEADs.
 """
 SMALL_ITEMS = 4 * NEWEST
 """A tree is read whole with one Query if it has at most so many items in the range."""
@@ -60,8 +65,12 @@ class ListedTree(NamedTuple):
         shown = ConversationDetails.of(
             conversation, head, self.group, self.level, is_archived=self.row.is_archived, now_s=now_s
         )
-        moved_at = self.row.moves[-1] if self.row.moves else ""
-        return shown._replace(moved_at=moved_at, branches=self.group.conversations)
+        return shown._replace(branches=self.group.conversations)
+
+    def last_used_at(self, found: Found) -> str:
+        """Return when the tree was last used, by its HEADs that were found."""
+        heads = found.heads(self.group.group_id).values() if self.group.conversations > 1 else ()
+        return max([self.group.last_used_at(heads), *self.row.moves[-1:]])
 
 
 def _settled(table: Table, tree: ListedTree, found: Found) -> ListedTree:
@@ -74,8 +83,7 @@ def _settled(table: Table, tree: ListedTree, found: Found) -> ListedTree:
 
 def looked_at(group: Group, mode: Mode) -> int:
     """Return about how many conversations of a tree the mode reads."""
-    forks = group.conversations - 1
-    return 1 + min(forks, {Mode.LATEST_FORK: NEWEST, Mode.ALL: forks}.get(mode, 0))
+    return group.conversations if mode is Mode.ALL else min(group.conversations, HEADS_MAX)
 
 
 # One conversation of each tree
@@ -97,7 +105,9 @@ class _Choice(NamedTuple):
 
     def details(self, table: Table, found: Found) -> ConversationDetails | None:
         whole = self.found | found
-        return _settled(table, self.tree, whole).details(whole, self.conversation_id, now_s=table.now_s())
+        tree = _settled(table, self.tree, whole)
+        shown = tree.details(whole, self.conversation_id, now_s=table.now_s())
+        return shown and shown._replace(tree_used_at=tree.last_used_at(whole))
 
 
 def one_of_each(
@@ -129,28 +139,29 @@ def one_of_each(
 
 def _choose(table: Table, tree: ListedTree, mode: Mode) -> _Choice:
     group_id, current = tree.group.group_id, tree.group.current
+    found = heads_to_compare(table, tree)
     if mode is Mode.CURRENT:
-        return _Choice(tree, current, tree.found)
+        return _Choice(tree, current, found)
     if mode is Mode.LATEST_FORK and tree.group.conversations > 1:
-        return _latest(table, tree)
+        return _Choice(tree, _latest(found, tree.group), found)
     shown = group_id if keys.head(group_id, group_id) in tree.found else current
-    return _Choice(tree, shown, tree.found)
+    return _Choice(tree, shown, found)
 
 
-def _latest(table: Table, tree: ListedTree) -> _Choice:
-    """Choose the conversation with the newest `updatedAt` among those that are compared."""
-    found = _heads_to_compare(table, tree)
-    heads = found.heads(tree.group.group_id)
-    latest = max(heads, key=lambda one: (heads[one].updated_at, one), default=tree.group.current)
-    return _Choice(tree, latest, found)
+def _latest(found: Found, group: Group) -> str:
+    """Return the conversation with the newest `updatedAt` among those that are compared."""
+    heads = found.heads(group.group_id)
+    return max(heads, key=lambda one: (heads[one].updated_at, one), default=group.current)
 
 
-def _heads_to_compare(table: Table, tree: ListedTree) -> Found:
+def heads_to_compare(table: Table, tree: ListedTree) -> Found:
     """Return what was found with the HEADs that are compared, and each CONV of a small tree."""
     group_id = tree.group.group_id
-    if tree.group.conversations <= NEWEST:
+    if tree.group.conversations == 1:
+        return tree.found
+    if tree.group.conversations <= HEADS_MAX:
         root = tree.details(tree.found, group_id, now_s=table.now_s())
-        is_small = root is not None and root.escaped_bytes <= SMALL_BYTES
+        is_small = tree.group.conversations <= NEWEST and root and root.escaped_bytes <= SMALL_BYTES
         whole = table.read.small_tree(group_id, limit=SMALL_ITEMS) if is_small else None
         return whole or tree.found | table.read.heads(group_id)
     newest = table.read.conversations(group_id, newest_first=True, limit=NEWEST)

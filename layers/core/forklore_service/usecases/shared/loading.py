@@ -59,8 +59,8 @@ class ConversationDetails(NamedTuple):
 
     owner: the owner of the tree. is_current: whether it is the tree's current branch. is_archived:
     whether that member has archived the tree. answering: the answer that is not ended in it.
-    In a list, moved_at: when a use of the tree moved it there. branches: how many conversations are
-    in its tree.
+    In a list, branches: how many conversations are in its tree; and where the conversation stands
+    for its tree, tree_used_at: when that was last used.
     """
 
     conversation: Conversation
@@ -70,7 +70,7 @@ class ConversationDetails(NamedTuple):
     is_current: bool
     is_archived: bool = False
     answering: Standing | None = None
-    moved_at: str = ""
+    tree_used_at: str = ""
     branches: int | None = None
 
     @classmethod
@@ -90,8 +90,8 @@ class ConversationDetails(NamedTuple):
 
     @property
     def last_used_at(self) -> str:
-        """When the conversation was created or last appended to, or the tree was used later."""
-        return max(self.conversation.used_at(self.head), self.moved_at)
+        """When the conversation was created or last appended to, or its tree was used later."""
+        return max(self.conversation.used_at(self.head), self.tree_used_at)
 
     @property
     def escaped_bytes(self) -> int:

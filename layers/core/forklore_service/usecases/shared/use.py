@@ -12,6 +12,7 @@ from forklore_service.domain.tree import is_moved
 from forklore_service.errors import UnavailableError
 from forklore_service.storage import actions
 from forklore_service.storage.table import Table
+from forklore_service.usecases.shared.loading import LoadedConversation
 
 MOVES_SECONDS = 2.0
 """How long a use waits for the rows at the most."""
@@ -26,6 +27,12 @@ def note_use(table: Table, group_id: str, *, tree_created_at: str, was: str, at:
     if is_moved(tree_created_at, was=was, at=at):
         with suppress(UnavailableError):
             _move_rows(table.within(MOVES_SECONDS, usage=table.connection.usage), group_id, at)
+
+
+def note_use_of(table: Table, used: LoadedConversation, *, at: str) -> None:
+    """Note the use of a conversation that was read before it."""
+    group, was = used.group, used.conversation.used_at(used.head)
+    note_use(table, group.group_id, tree_created_at=group.created_at, was=was, at=at)
 
 
 def _move_rows(table: Table, group_id: str, at: str) -> None:
