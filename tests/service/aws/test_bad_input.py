@@ -194,6 +194,8 @@ BAD_FIELDS = [
     bad("conversations: a tag of other letters", conversations("tag=a+b")),
     bad("conversations: a long tag", conversations("tag=" + "z" * 65)),
     bad("conversations: a long value of a tag", conversations("tag=a:" + "z" * 257)),
+    bad("conversations: a day", conversations("createdSince=2026-03-01")),
+    bad("conversations: no milliseconds", conversations("createdSince=2026-03-01T09:15:00Z")),
     bad("conversations: two tags", conversations("tag=a&tag=b")),
     bad("children: two entries", children("startedByEntryId=<first>&startedByEntryId=<second>")),
     bad("forks: by an entry", forks("startedByEntryId=<first>")),

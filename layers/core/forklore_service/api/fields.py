@@ -143,6 +143,7 @@ def _few_tags(value: Any) -> Any:
 Title = Annotated[str, Field(max_length=TITLE_CHARACTERS_MAX)]
 AgentId = Annotated[str, Field(min_length=1, max_length=255)]
 ContentType = Annotated[str, Field(min_length=1, max_length=127)]
+Time = Annotated[str, Field(pattern=TIME_PATTERN)]
 TagName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
 Tags = Annotated[
     dict[TagName, Annotated[str, Field(max_length=256)]],
