@@ -287,6 +287,8 @@ REFUSED = [
     "show trip --frob",
     "say trip",
     "grep",
+    "recall",
+    "recall x --around 4",
     "",
     "frob",
     "--frob ls",
@@ -587,6 +589,19 @@ def test_grep_finds_words(trip: Forklore) -> None:
 
 def test_grep_that_finds_nothing_says_no(trip: Forklore) -> None:
     assert (trip("grep Faro").code, trip("grep Faro").out, trip("grep Faro --json").code) == (1, "", 1)
+
+
+def test_recall_answers_a_question_with_what_the_branch_says(trip: Forklore) -> None:
+    found = trip("recall How many nights in Lisbon? --in trip -n 1")
+
+    assert found.code == 0
+    assert rows(found.out) == [[trip.id_of("trip"), rows(found.out)[0][1], "Two nights in Lisbon?"]]
+    [turns] = objects(trip("recall nights in lisbon --in trip -n 1 --around 0 --json").out)
+    assert next(one["id"] for one in turns["around"]) == rows(found.out)[0][1]
+    shown = trip("recall nights in lisbon --in trip -n 1 --around 1 --words").lines
+    assert shown[0].startswith(trip.id_of("trip"))
+    assert [line.startswith("*") for line in shown[1:]] == ["Lisbon?" in line for line in shown[1:]]
+    assert (trip("recall xyzzy --words").code, trip("recall xyzzy --words").out) == (1, "")
 
 
 def test_share_lets_in_and_changes_and_removes(trip: Forklore) -> None:

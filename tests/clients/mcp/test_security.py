@@ -40,6 +40,7 @@ def calls_on(conversation_id: str, entry_id: str) -> Mapping[str, dict[str, Any]
     at = {"conversation_id": conversation_id}
     return {
         "search_conversations": {**at, "query": "secret"},
+        "recall": {**at, "question": "which secret?"},
         "list_conversations": {"branches_of": conversation_id},
         "read_conversation": at,
         "compare_conversations": {**at, "other": conversation_id},

@@ -122,6 +122,10 @@ class Reading:
         if self._choose.chance(0.05):
             query["searchType"] = self._choose.one_of("semantic", ["semantic"])
         query |= {"conversationId": self._choose.target()[0]} if self._choose.chance(0.4) else {}
+        if self._choose.chance(0.4):
+            query |= self._choose.some_of(
+                around=self._choose.one_of(0, 1, 2, 3), minScore=self._choose.one_of(0, 0.3, 1.5)
+            )
         self._both.learn_times(self._choose.conversations)
         if self._admins and self._choose.chance(0.3):
             query |= {"userId": self._choose.user()} if self._choose.chance(0.5) else {}

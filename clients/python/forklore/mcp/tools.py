@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field
 from forklore.client.errors import InputError, NotFoundError
 from forklore.client.generated.synchronous.client import Forklore
 from forklore.client.generated.synchronous.conversation import Conversation
+from forklore.client.questions import HITS, asked
 from forklore.client.retrying import NOT_FOUND
 from forklore.mcp import answers
 
@@ -116,6 +117,28 @@ class Tools:
         )
         found = [answers.found(hit) for hit in answer.data]
         return answers.Search(found=found, more=answer.after_cursor, complete=answer.complete)
+
+    def recall(
+        self,
+        call: Call,
+        question: Annotated[str, Field(min_length=1, max_length=500, description="What you want to know.")],
+        conversation_id: Reference | None = None,
+        around: Annotated[
+            int, Field(ge=0, le=3, description="So many turns before and after, beside the turn itself.")
+        ] = 0,
+        limit: Annotated[int, Field(ge=1, le=ROWS, description="How many at the most.")] = HITS,
+    ) -> shown.Memory:
+        """Recall what was said about something: the turns that answer a question best.
+
+        With conversation_id, what its siblings say is not seen: a fork that went another way never
+        answers. Without, all your conversations are. Each turn comes whole.
+        """
+        client = self._client_of(call)
+        within = None if conversation_id is None else _open(client, conversation_id).id
+        answer = client.api.search_conversations(
+            query=asked(question), conversation_id=within, limit=limit, around=around
+        )
+        return shown.Memory(recalled=[shown.recalled(hit) for hit in answer.data], complete=answer.complete)
 
     def list_conversations(
         self,

@@ -371,7 +371,10 @@ class Ancestors(TypedDict):
 
 
 class Hit(TypedDict):
-    """An entry that fits the query. `highlights`: its text around the words. `score`: how well."""
+    """An entry that fits the query. `highlights`: its text around the words. `score`: how well.
+
+    `around`: whole turns with it, oldest first.
+    """
 
     conversationId: Id
     conversationTitle: str | None
@@ -382,6 +385,7 @@ class Hit(TypedDict):
     highlights: list[str]
     score: float
     entry: Maybe[Entry]
+    around: Maybe[list[Entry]]
 
 
 class SearchPage(TypedDict):
@@ -651,8 +655,8 @@ def _sending(upload: "Upload") -> Sending:
 
 
 @_shown
-def hit(hit: "search.Hit", *, with_entry: bool) -> Hit:
-    """Return what a search has found. with_entry: whether it holds the entry."""
+def hit(hit: "search.Hit", *, with_entry: bool, with_turns: bool) -> Hit:
+    """Return what a search has found. with_entry, with_turns: whether it holds these."""
     return {
         "conversationId": hit.conversation.conversation_id,
         "conversationTitle": hit.conversation.described.title,
@@ -663,6 +667,7 @@ def hit(hit: "search.Hit", *, with_entry: bool) -> Hit:
         "highlights": hit.highlights,
         "score": hit.score,
         "entry": entry(hit.entry) if with_entry else None,
+        "around": [entry(one) for one in hit.around] if with_turns else None,
     }
 
 

@@ -48,6 +48,8 @@ class SearchConversations(Request):
     after_cursor: fields.Cursor | None = None
     search_type: fields.SearchTypes | None = None
     include_entry: bool | None = None
+    around: Annotated[int, Field(ge=0, le=3), fields.WHOLE] | None = None
+    min_score: float | None = None
 
 
 class DeleteConversation(Request):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+from forklore_service.domain.meaning import Nearness
 from forklore_service.domain.tree import WAIT_SECONDS
 from forklore_service.limits import ATTACHMENT_BYTES_MAX, RETENTION_DAYS_MAX
 from forklore_service.storage.clients import make_client
@@ -144,12 +145,13 @@ class Given(NamedTuple):
     """What a process uses in place of AWS. None: AWS's.
 
     new_client: returns a client of DynamoDB. queue: takes the announced work. objects: keep the
-    bytes of attachments.
+    bytes of attachments. nearness: as of Table.
     """
 
     new_client: Callable[[], Any] | None = None
     queue: Queue | None = None
     objects: Objects | None = None
+    nearness: Nearness | None = None
 
 
 _given = Given()
@@ -172,7 +174,8 @@ def give(given: Given) -> Given:
 def open_table() -> Table:
     settings = ServiceSettings.from_environment()
     client = _given.new_client() if _given.new_client else make_client(settings.dynamodb_endpoint)
-    return Table(Connection(client, settings.table_name, Clock()), objects=open_objects())
+    connection = Connection(client, settings.table_name, Clock())
+    return Table(connection, objects=open_objects(), nearness=_given.nearness)
 
 
 @cache

@@ -4,6 +4,7 @@ Generated from the table of operations by `python -m tools.client`. Do not chang
 """
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Literal, Required, TypedDict
 
 LENGTHS_MAX: Mapping[str, int] = {
@@ -167,11 +168,6 @@ class AdminEraseUser(Keyed, Justified, total=False):
     user_id: Required[str]
 
 
-class SearchArguments(GetAttachment, total=False):
-    search_type: Literal["auto", "fulltext", "semantic"] | Sequence[Literal["fulltext", "semantic"]] | None
-    include_entry: bool | None
-
-
 class ListForks(ListMemberships, total=False):
     missing: Literal["empty"] | None
 
@@ -246,8 +242,11 @@ class AdminDeleteName(AdminLookUpName, total=False):
     expect_revision: int | None
 
 
-class SearchConversations(SearchArguments, Paged, total=False):
-    query: Required[str]
+class SearchArguments(GetAttachment, total=False):
+    search_type: Literal["auto", "fulltext", "semantic"] | Sequence[Literal["fulltext", "semantic"]] | None
+    include_entry: bool | None
+    around: int | None
+    min_score: float | Decimal | None
 
 
 class MergeArguments(Keyed, total=False):
@@ -297,8 +296,8 @@ class SyncContext(Keyed, total=False):
     usage: Mapping[str, Any] | None
 
 
-class AdminSearchConversations(SearchConversations, Justified, total=False):
-    user_id: str | None
+class SearchConversations(SearchArguments, Paged, total=False):
+    query: Required[str]
 
 
 class ConversationsArguments(TypedDict, total=False):
@@ -323,6 +322,10 @@ class AdminListConversations(AdminListMemberships, total=False):
 
 class ListConversations(ConversationsArguments, ListMemberships, total=False):
     pass
+
+
+class AdminSearchConversations(SearchConversations, Justified, total=False):
+    user_id: str | None
 
 
 class ForkArguments(CreateConversation, total=False):
