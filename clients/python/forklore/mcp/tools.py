@@ -127,7 +127,7 @@ class Tools:
             int, Field(ge=0, le=3, description="So many turns before and after, beside the turn itself.")
         ] = 0,
         limit: Annotated[int, Field(ge=1, le=ROWS, description="How many at the most.")] = HITS,
-    ) -> shown.Memory:
+    ) -> answers.Memory:
         """Recall what was said about something: the turns that answer a question best.
 
         With conversation_id, what its siblings say is not seen: a fork that went another way never
@@ -138,7 +138,9 @@ class Tools:
         answer = client.api.search_conversations(
             query=asked(question), conversation_id=within, limit=limit, around=around
         )
-        return shown.Memory(recalled=[shown.recalled(hit) for hit in answer.data], complete=answer.complete)
+        return answers.Memory(
+            recalled=[answers.recalled(hit) for hit in answer.data], complete=answer.complete
+        )
 
     def list_conversations(
         self,
