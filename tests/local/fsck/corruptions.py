@@ -1001,6 +1001,11 @@ CORRUPTIONS = [
         lambda m: m.take(_listed_file(m, m.world.named)),
     ),
     a(
+        "a list with another size than its attachment",
+        "wrong_user_file",
+        lambda m: m.change(_listed_file(m, m.world.named), size=number(7)),
+    ),
+    a(
         "an attachment that nothing names, without its job",
         "missing_job",
         lambda m: m.take(m.key(Kind.JOB, "upload", m.world.unnamed)),

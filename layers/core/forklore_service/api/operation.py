@@ -58,7 +58,8 @@ class Service(NamedTuple):
 
     table: the table of this request. queue: takes the messages for the worker. delete_wait_s: how
     long the items of a deleted tree are kept. justification_required: for administration.
-    attachment_bytes_max: of one that is uploaded.
+    attachment_bytes_max: of one that is uploaded. user_attachment_bytes_max: of all of one user
+    together; 0: any number.
     """
 
     table: Table
@@ -66,6 +67,7 @@ class Service(NamedTuple):
     delete_wait_s: int = WAIT_SECONDS
     justification_required: bool = False
     attachment_bytes_max: int = ATTACHMENT_BYTES_MAX
+    user_attachment_bytes_max: int = 0
 
 
 class CheckedRequest(NamedTuple):

@@ -27,6 +27,7 @@ def upload_attachment(request: CheckedRequest) -> answers.UploadedAttachment:
         request.table,
         caller=request.caller,
         request=uploading.NewFile(body.name, body.content_type, body.size, body.sha256, body.content),
+        of_user_bytes_max=request.service.user_attachment_bytes_max,
     )
     return answers.uploaded_attachment(begun)
 
