@@ -1,6 +1,8 @@
 """Branches side by side, and all ways from one entry as a table."""
 
+import csv
 import re
+from io import StringIO
 from uuid import uuid4
 
 import pytest
@@ -254,6 +256,46 @@ def test_all_ways_are_in_a_table_which_sorts_and_the_best_of_the_good_are_green(
     expect(table.get_by_role("columnheader", name="Cost")).to_have_attribute("aria-sort", "ascending")
     table.get_by_role("button", name="Cost").click()
     expect_read(table, lambda: ways(table)[0], "Old pond")
+
+
+def test_a_way_shows_its_title_a_failure_and_what_sets_its_metadata_apart(table: Page, tries: Tries) -> None:
+    for way, model in ((tries.main, "big"), (tries.cheap, "small")):
+        way.update(metadata={"score": 1, "model": model, "of": "all"})
+    tries.wrong.update(title="Five lines", metadata={"score": 0, "of": "all"})
+    tries.none.update(metadata={"of": "all"})
+    a_tool_run(tries.wrong, "503", failed=True)
+    let_time_pass(table, table.get_by_text("Five lines").is_visible)
+
+    expect(table.get_by_role("row", name="Choose Limerick").locator(".failed")).to_have_text("failed")
+    expect(table.locator(".failed")).to_have_count(1)
+    heads = table.get_by_role("columnheader")
+    expect(heads.get_by_role("button", name="model")).to_be_visible()
+    expect(heads.get_by_role("button", name="of", exact=True)).to_have_count(0)
+    heads.get_by_role("button", name="model").click()
+    expect_read(table, lambda: ways(table)[:2], ["Old pond", "A frog"])
+
+
+def test_one_names_the_score_from_which_green_is_looked_for(table: Page) -> None:
+    expect(table.get_by_label("Green is best")).to_have_value("0.9")
+
+    table.get_by_label("Green is best").fill("0")
+
+    expect(table.locator("td.best")).to_have_text(["$0.001"])
+    table.get_by_label("Green is best").fill("")
+    expect(table.locator("td.best")).to_have_text(["$0.02"])
+
+
+def test_the_table_is_saved_as_csv_in_its_order(table: Page, tries: Tries) -> None:
+    expect_read(table, lambda: ways(table)[0], "A frog")
+
+    with table.expect_download() as download:
+        table.get_by_role("button", name="CSV").click()
+
+    assert download.value.suggested_filename == "ways.csv"
+    rows = [*csv.DictReader(StringIO(download.value.path().read_bytes().decode(), newline=""))]
+    assert [one["way"] for one in rows] == ["A frog", "Old pond", "Limerick", "Silence"]
+    assert rows[0]["id"] == tries.cheap.id
+    assert (rows[0]["score"], rows[0]["cost in USD"], rows[3]["score"]) == ("1", "0.02", "")
 
 
 def test_chosen_ways_are_tagged_deleted_and_put_side_by_side(table: Page, tries: Tries) -> None:

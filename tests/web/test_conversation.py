@@ -229,7 +229,7 @@ def test_an_edit_is_cancelled(blank: Page, api: Forklore, user: str) -> None:
     assert len(root.forks().list()) == 1
 
 
-@pytest.mark.parametrize("place", ["text", "checkbox"])
+@pytest.mark.parametrize("place", ["text", "checkbox", "message"])
 def test_esc_cancels_an_edit_and_leaves_the_answer_that_is_written_alone(
     blank: Page, api: Forklore, user: str, place: str
 ) -> None:
@@ -242,6 +242,8 @@ def test_esc_cancels_an_edit_and_leaves_the_answer_that_is_written_alone(
         steps.edit_box(page).fill("A2 asks")
         if place == "checkbox":
             page.get_by_label("make it current for everybody").focus()
+        if place == "message":
+            steps.entries(page).first.focus()
 
         page.keyboard.press("Escape")
 
@@ -438,6 +440,26 @@ def test_markdown_is_read_and_code_is_copied(
     card.get_by_role("button", name="Copy", exact=True).click()
     expect(card.get_by_role("button", name="Copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == code
+
+
+def test_formulas_are_drawn_and_what_draws_them_comes_with_the_first(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    loaded: list[str] = []
+    blank.on("request", lambda request: loaded.append(request.url))
+    chat = steps.talk(api, "It costs $5, not $6", "No formula")
+    page = open_(blank, user, chat)
+    expect(steps.entry(page, "It costs $5, not $6")).to_be_visible()
+    assert not [one for one in loaded if "/Formula-" in one]
+
+    chat.say("user", "Is $a^2+b^2$ \\(c^2\\)?")
+    chat.say("ai", "It is:\n\n$$\n\\sqrt{c}\n$$\n\nBut $\\frac{1$ is none.")
+
+    expect(steps.entries(page).nth(2).locator("math")).to_have_text(["a2+b2", "c2"])
+    card = steps.entry(page, "It is:")
+    expect(card.get_by_role("group", name="Formula").locator("math msqrt")).to_have_text("c")
+    expect(card).to_contain_text("But $\\frac{1$ is none.")
+    assert len([one for one in loaded if "/Formula-" in one]) == 1
 
 
 def test_a_list_and_a_quotation_in_arabic_begin_at_the_right(blank: Page, api: Forklore, user: str) -> None:

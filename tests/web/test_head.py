@@ -12,6 +12,7 @@ from tests.web.growing import Pond, grow, pond
 from tests.web.steps import (
     at_conversation,
     box,
+    dot,
     entries,
     entry,
     feed,
@@ -128,6 +129,39 @@ def test_a_chosen_entry_stays_in_view_when_switchers_appear_above_it(
 
     expect(switcher(feed(blank)).first).to_be_attached()
     expect(entry(blank, "Line 30")).to_be_in_viewport(ratio=1)
+
+
+def test_a_press_on_the_title_renames(blank: Page, user: str, grown: Pond) -> None:
+    sign_in(blank, user, at=at_conversation(grown.side.id))
+    field = head(blank).get_by_role("textbox", name="Title")
+
+    title(blank).get_by_text("Side arm").click()
+    expect(field).to_be_focused()
+    field.fill("No")
+    blank.keyboard.press("Escape")
+    expect(title(blank)).to_have_text("Side arm")
+    expect(title(blank).get_by_role("button")).to_be_focused()
+
+    blank.keyboard.press("Enter")
+    field.fill(" Left arm ")
+    blank.keyboard.press("Enter")
+    expect(title(blank)).to_have_text("Left arm")
+    expect(dot(blank, "branch Left arm").first).to_be_visible()
+
+    title(blank).get_by_text("Left arm").click()
+    field.fill("Right arm")
+    entries(blank).first.click()
+    expect(title(blank)).to_have_text("Right arm")
+    assert grown.side.details().title == "Right arm"
+    assert grown.main.details().title == "Pond"
+
+
+def test_who_may_only_read_renames_nothing(blank: Page, user: str, grown: Pond) -> None:
+    grown.main.share(f"{user}-reader", "reader")
+    sign_in(blank, f"{user}-reader", at=at_conversation(grown.side.id))
+
+    expect(title(blank)).to_have_text("Side arm")
+    expect(title(blank).get_by_role("button")).to_have_count(0)
 
 
 def test_the_list_shows_what_one_has_said_last(blank: Page, user: str, grown: Pond) -> None:

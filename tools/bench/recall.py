@@ -1,4 +1,4 @@
-"""Measure what a search finds: python -m tools.bench.recall FILE [MODULE:FUNCTION]
+"""Measure what a search finds: python -m tools.bench.recall FILE [wordllama | MODULE:FUNCTION]
 
 FILE: message trees as the Open-Assistant project publishes them, one JSON object a line: a `prompt`
 with `text`, `role` (`prompter` or `assistant`) and `replies`, each again such a message.
@@ -11,7 +11,8 @@ first 5 or 10:
 * reply: a reply finds another reply to the same message;
 * rare words: the three rarest words of a message find a reply to it.
 
-FUNCTION: returns a vector of each text. With it, meaning alone and with words are measured, too.
+FUNCTION: returns a vector of each text. With it, or with wordllama, meaning alone and with words
+are measured, too.
 """
 
 import json
@@ -26,7 +27,7 @@ from typing import Any, Literal, TypeAlias
 
 from forklore import Forklore
 from forklore.client.generated.synchronous.conversation import Conversation
-from forklore.client.transports.in_process import Embed
+from forklore.client.transports.in_process import Model
 
 QUERY_CHARACTERS = 500
 HITS = 10
@@ -60,7 +61,7 @@ class Task:
     meant: frozenset[str]
 
 
-def main(path: Path, recall: Embed | None) -> None:
+def main(path: Path, recall: Model | None) -> None:
     """Print a table of hits."""
     with Forklore.local(user="ann", client="bench", recall=recall) as fl:
         trees = [said(fl.conversation(), json.loads(line)["prompt"]) for line in path.open()]
@@ -134,4 +135,5 @@ def place_of(fl: Forklore, task: Task, query: str, search_type: SearchType) -> i
 
 if __name__ == "__main__":
     module, _, function = "".join(sys.argv[2:3]).partition(":")
-    main(Path(sys.argv[1]), getattr(import_module(module), function) if module else None)
+    model: Model | None = getattr(import_module(module), function) if function else None
+    main(Path(sys.argv[1]), "wordllama" if module == "wordllama" else model)

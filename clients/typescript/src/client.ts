@@ -19,7 +19,7 @@ import {
 	type SearchConversations,
 } from "./generated/operations.ts";
 import { pagesOf, refusePaging, type Pages } from "./pages.ts";
-import { asked, HITS } from "./questions.ts";
+import { asked, HITS, type Recalled } from "./questions.ts";
 import {
 	checked,
 	connectionOf,
@@ -170,11 +170,12 @@ export class Forklore {
 	 * Return the entries that fit a question best, of all that the caller may see.
 	 *
 	 * By meaning and words where the service has a model, else by words. Marks demand nothing here: to demand words,
-	 * `search`.
+	 * `search`. With `around` each hit has its whole turn, and so many before and after it; no hit has a lower score than
+	 * `minScore`.
 	 */
-	async recall(question: string, options: Sent & { limit?: number | undefined } = {}): Promise<Hit[]> {
-		const { limit = HITS, signal } = options;
-		return (await this.api.searchConversations({ query: asked(question), limit }, { signal })).data;
+	async recall(question: string, options: Sent & Recalled = {}): Promise<Hit[]> {
+		const { limit = HITS, around, minScore, ...sent } = options;
+		return (await this.api.searchConversations({ query: asked(question), limit, around, minScore }, sent)).data;
 	}
 
 	/** Return the caller's names that begin with `prefix`; `deleted` ones lead nowhere. */

@@ -42,7 +42,7 @@ import {
 	type UpdateConversation,
 } from "./generated/operations.ts";
 import { Pages, pagesOf, refusePaging, type Page } from "./pages.ts";
-import { asked, HITS } from "./questions.ts";
+import { asked, HITS, type Recalled } from "./questions.ts";
 import { treeOf, type Tree } from "./tree.ts";
 import { changesOf } from "./watching.ts";
 import type { Keyed, Matched, Sent } from "./wire.ts";
@@ -526,11 +526,12 @@ export class Conversation {
 	 * Return the entries that fit a question best, of those that this conversation shows.
 	 *
 	 * What only a sibling says is not found, and counts nothing. By meaning and words where the service has a model, else
-	 * by words. Marks demand nothing here: to demand words, `search`.
+	 * by words. Marks demand nothing here: to demand words, `search`. `around` and `minScore` are as for the client's.
 	 */
-	async recall(question: string, options: Sent & { limit?: number | undefined } = {}): Promise<Hit[]> {
-		const { limit = HITS, ...sent } = options;
-		const given = { query: asked(question), conversationId: await this.resolve(sent), limit };
+	async recall(question: string, options: Sent & Recalled = {}): Promise<Hit[]> {
+		const { limit = HITS, around, minScore, ...sent } = options;
+		const conversationId = await this.resolve(sent);
+		const given = { query: asked(question), conversationId, limit, around, minScore };
 		return (await this.#api.searchConversations(given, sent)).data;
 	}
 

@@ -11,12 +11,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from operator import mul
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
+from forklore_local.in_process.folder import DataError
+from forklore_local.in_process.models import WORDLLAMA, Wordllama
 from forklore_service.errors import UnavailableError
 
 Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns a vector of each text, all of one length."""
+Model: TypeAlias = Embed | Literal["wordllama"]
+"""A function of the caller's, or the name of a model whose weights come inside a package."""
 
 TEXTS_AT_ONCE = 256
 """A function is asked for the vectors of at most so many texts at once."""
@@ -24,6 +28,17 @@ KEPT_MAX = 50_000
 """So many vectors are kept; of 256 numbers they take 60 MB."""
 Vector: TypeAlias = "array[float]"
 """Numbers of 4 bytes."""
+
+
+def nearness_by(model: Model | None) -> "EmbeddedTexts | None":
+    """Return what compares texts by a model. Raises DataError for one that is not there."""
+    if model is None:
+        return None
+    if not isinstance(model, str):
+        return EmbeddedTexts(model, "yours")
+    if model != WORDLLAMA:
+        raise DataError(f"there is no model {model!r} for recall: name {WORDLLAMA!r}, or give a function")
+    return EmbeddedTexts(Wordllama(), WORDLLAMA)
 
 
 class EmbeddedTexts:
@@ -49,7 +64,7 @@ class EmbeddedTexts:
         [asked], others = self._vectors([question]), self._vectors(texts)
         if any(len(one) != len(asked) for one in others):
             raise UnavailableError("the model of recall returned vectors of different lengths")
-        return [sum(map(mul, asked, one)) for one in others]
+        return _products(asked, others)
 
     def _vectors(self, texts: Sequence[str]) -> list[Vector]:
         """Return a vector of length 1, or of zeros, of each text."""
@@ -82,6 +97,21 @@ class EmbeddedTexts:
         if not all(map(math.isfinite, (number for one in told for number in one))):
             raise UnavailableError("the model of recall returned a vector that is no direction")
         return [_direction(one) for one in told]
+
+
+def _products(one: Vector, others: Sequence[Vector]) -> list[float]:
+    """Return the product of a vector and each of the others. numpy does it, if it is installed.
+
+    >>> _products(array("f", [3, 4]), [array("f", [0, 1]), array("f", [1, 0])])
+    [4.0, 3.0]
+    """
+    try:
+        import numpy as np
+    except ModuleNotFoundError:
+        return [sum(map(mul, one, other)) for other in others]
+    rows = np.frombuffer(b"".join(others), dtype="float32").reshape(len(others), len(one))
+    products: list[float] = (rows @ np.frombuffer(one, dtype="float32")).tolist()
+    return products
 
 
 def _direction(vector: Vector) -> Vector:

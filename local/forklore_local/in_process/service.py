@@ -13,11 +13,8 @@ from types import TracebackType
 from typing import Self
 
 from forklore_local.in_process.folder import DataError
-from forklore_local.in_process.nearness import Embed, EmbeddedTexts
+from forklore_local.in_process.nearness import Model, nearness_by
 from forklore_local.in_process.opened import Opened
-from forklore_service.api.inputs import operation_named
-from forklore_service.api.operation import NOBODY, Service
-from forklore_service.api.requests import KEPT_AS_TEXT
 from forklore_service.api.responses import Response, response_to
 from forklore_service.api.watching import is_news
 from forklore_service.domain.jsontext import read_object
@@ -54,14 +51,14 @@ class EmbeddedService:
         self._forgotten.atexit = False  # a transaction is never left half done
 
     @classmethod
-    def open(cls, data: Path | None, *, recall: Embed | None = None) -> "EmbeddedService":
+    def open(cls, data: Path | None, *, recall: Model | None = None) -> "EmbeddedService":
         """Return the service of a folder, which is made if it is missing. None: nothing is kept.
 
-        recall: returns vectors of texts, by which a search finds what is meant.
+        recall: what makes vectors of texts, by which a search finds what is meant.
         Any number of services may have one folder open, in any number of processes. Raises
         DataError, whose text is one line.
         """
-        return cls(Opened(data, nearness=None if recall is None else EmbeddedTexts(recall, "yours")))
+        return cls(Opened(data, nearness=nearness_by(recall)))
 
     @property
     def refusal(self) -> str | None:
@@ -89,6 +86,11 @@ class EmbeddedService:
         Raises RuntimeError if the service is closed. An exception that a signal raises, such as
         KeyboardInterrupt, leaves each transaction whole.
         """
+        # These models take as long as all else here, and who opens a folder may need none of them.
+        from forklore_service.api.inputs import operation_named
+        from forklore_service.api.operation import NOBODY, Service
+        from forklore_service.api.requests import KEPT_AS_TEXT
+
         opened = self._opened
         if opened is None:
             raise RuntimeError("the service is closed")

@@ -17,6 +17,8 @@ from typing import Any, NoReturn
 import uvicorn
 
 from forklore_local.in_process.folder import FILE, DataError
+from forklore_local.in_process.models import WORDLLAMA
+from forklore_local.in_process.nearness import nearness_by
 from forklore_local.in_process.opened import Opened
 from forklore_local.in_process.worker import Worker
 from forklore_local.server.asgi import App, Headers
@@ -37,6 +39,7 @@ from forklore_local.server.store import ENDPOINT, DatabaseError, open_table_at, 
 from forklore_local.version import version
 from forklore_service.aws.wiring import Given, ServiceSettings, give, open_table
 from forklore_service.domain import keys
+from forklore_service.domain.meaning import Nearness
 
 COMMAND = "python -m forklore_local.server"
 EVERYWHERE = "0.0.0.0"  # nosec B104 # to compare with
@@ -166,7 +169,10 @@ class _Server:
             try:
                 self._require_in_place()
                 events.open(self._environment)
-                objects, opened = _open_store(arguments.data, events, stack, is_first=is_first)
+                nearness = nearness_by(arguments.recall)
+                objects, opened = _open_store(
+                    arguments.data, events, stack, is_first=is_first, nearness=nearness
+                )
             except (OSError, DatabaseError, DataError, ValueError) as error:
                 return _refuse(error)
             commits = Commits(opened.database.moment, lambda: server.should_exit) if opened else None
@@ -243,13 +249,18 @@ def _store_told(data: Path | None, workers: int) -> str:
 
 
 def _open_store(
-    data: Path | None, events: Events, stack: contextlib.ExitStack, *, is_first: bool
+    data: Path | None,
+    events: Events,
+    stack: contextlib.ExitStack,
+    *,
+    is_first: bool,
+    nearness: Nearness | None,
 ) -> tuple[ServedObjects, Opened | None]:
     """Open the table and the files, let the handlers use them, and start the worker.
 
     Return the files and what was opened; None where the commits of others are not seen here.
     events: who is told of changes. stack: closes what is opened. is_first: of all processes of this
-    server; it sweeps and tells.
+    server; it sweeps and tells. nearness: as of Table.
     Raises DataError, DatabaseError, OSError, and ValueError if two stores are named, or if there
     are receivers of events and the store is a DynamoDB, whose changes are not seen here.
     """
@@ -264,10 +275,10 @@ def _open_store(
         open_table_at(endpoint)
         objects = ServedObjects(Path(settings.attachments) if settings.attachments else None)
         stack.callback(objects.close)
-        give(Given(objects=objects))
+        give(Given(objects=objects, nearness=nearness))
         worker = Worker(open_table(), expire=lambda _now_s: None, **jobs)
         stack.callback(worker.stop)
-        give(Given(queue=worker.queue, objects=objects))
+        give(Given(queue=worker.queue, objects=objects, nearness=nearness))
         worker.start()
         return objects, None
     opened = Opened(data, name=settings.table_name, sweeps=is_first, **jobs)
@@ -275,7 +286,7 @@ def _open_store(
     if is_first:
         events.require(opened)
     objects = ServedObjects(opened.objects.folder)
-    give(Given(lambda: opened.engine, opened.worker.queue, objects))
+    give(Given(lambda: opened.engine, opened.worker.queue, objects, nearness))
     if data is None:  # that of a folder has started
         opened.worker.start()
     return objects, opened
@@ -325,6 +336,11 @@ def _parser(command: str, *, has_tools: bool) -> argparse.ArgumentParser:
         choices=CONTENTS,
         default=CONTENTS[0],
         help=f"what events show of entries ({CONTENTS[0]})",
+    )
+    parser.add_argument(
+        "--recall",
+        choices=(WORDLLAMA,),
+        help="also find what is meant, by a model on this machine; it needs the extra `recall`",
     )
     parser.add_argument(
         "--log",

@@ -287,6 +287,8 @@ REFUSED = [
     "show trip --frob",
     "say trip",
     "grep",
+    "recall",
+    "recall x --around 4",
     "",
     "frob",
     "--frob ls",
@@ -415,6 +417,19 @@ def test_tag_sets_and_takes_away_and_leaves_the_others(trip: Forklore) -> None:
     assert objects(trip("tag trip --json").out)[0]["tags"] == {"city": "porto", "url": "http://x"}
     assert [row[1] for row in rows(trip("ls --mode roots --tag city:porto").out)] == [trip.id_of("trip")]
     assert (trip("tag trip -d urgent").code, trip("tag trip 'a b'").code) == (3, 2)
+
+
+def test_ls_leaves_out_what_was_made_before_a_time(trip: Forklore) -> None:
+    everything = trip("ls --all").out
+    created = max(one["createdAt"] for one in objects(trip("ls --all --json").out))
+
+    assert len(rows(everything)) > 1
+    assert [trip(f"ls --all --created-since {time}").out for time in ("2026-01-01", "1d")] == [everything] * 2
+    last = objects(trip(f"ls --all --json --created-since {created}").out)
+    assert {one["createdAt"] for one in last} == {created}
+    assert trip("ls --all --created-since 9999-12-30").out == ""
+    refused = trip("ls --created-since soon")
+    assert (refused.code, "--created-since is a time as" in refused.err) == (2, True)
 
 
 def test_a_tag_that_another_one_sets_meanwhile_stays(trip: Forklore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -574,6 +589,19 @@ def test_grep_finds_words(trip: Forklore) -> None:
 
 def test_grep_that_finds_nothing_says_no(trip: Forklore) -> None:
     assert (trip("grep Faro").code, trip("grep Faro").out, trip("grep Faro --json").code) == (1, "", 1)
+
+
+def test_recall_answers_a_question_with_what_the_branch_says(trip: Forklore) -> None:
+    found = trip("recall How many nights in Lisbon? --in trip -n 1")
+
+    assert found.code == 0
+    assert rows(found.out) == [[trip.id_of("trip"), rows(found.out)[0][1], "Two nights in Lisbon?"]]
+    [turns] = objects(trip("recall nights in lisbon --in trip -n 1 --around 0 --json").out)
+    assert next(one["id"] for one in turns["around"]) == rows(found.out)[0][1]
+    shown = trip("recall nights in lisbon --in trip -n 1 --around 1 --words").lines
+    assert shown[0].startswith(trip.id_of("trip"))
+    assert [line.startswith("*") for line in shown[1:]] == ["Lisbon?" in line for line in shown[1:]]
+    assert (trip("recall xyzzy --words").code, trip("recall xyzzy --words").out) == (1, "")
 
 
 def test_share_lets_in_and_changes_and_removes(trip: Forklore) -> None:

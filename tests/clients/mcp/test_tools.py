@@ -19,7 +19,7 @@ from functions.mcp.app import handler
 from tests.clients.mcp.connecting import Refused, by_events, call, here, once, over_http, over_stdio, run
 
 READS = {"search_conversations", "list_conversations", "read_conversation", "compare_conversations"}
-READS |= {"list_sessions", "resume_command"}
+READS |= {"list_sessions", "resume_command", "recall"}
 WRITES = {"fork_conversation", "say", "summarise_branch", "name_conversation"}
 ID = "4487c9fa-d6b0-4472-b6e7-679d9bc713ff"
 ALLOWED = {"delete_conversation", "share_conversation"}
@@ -40,6 +40,9 @@ async def every_tool(client: Client) -> None:
     [hit] = found["found"]
     assert hit["entry_id"] == asked["entry_id"]
     assert hit["user_id"].startswith("ann")
+    about = {"question": "Lisbon, which nights?", "conversation_id": trip, "limit": 1}
+    [turn] = (await call(client, "recall", **about))["recalled"]
+    assert [one["text"] for one in turn["entries"]] == ["Two nights in Lisbon?", "Casa do Jardim."]
 
     tried = await call(
         client,

@@ -2,14 +2,17 @@
 
 import math
 import random
+import sys
 from collections.abc import Iterator, Sequence
 
 import pytest
 
 from forklore import Forklore
-from forklore.client.errors import ApiError, BadRequestError, UnavailableError
+from forklore.client.errors import ApiError, BadRequestError, InputError, UnavailableError
+from forklore_local.in_process.models import is_installed
 from forklore_local.in_process.nearness import EmbeddedTexts
 from forklore_service.errors import UnavailableError as ModelError
+from forklore_service.usecases.reading.turns import READ_MAX
 
 TOPICS = {"hotel": 0, "inn": 0, "lodging": 0, "fish": 1, "sardine": 1, "train": 2, "railway": 2}
 
@@ -86,7 +89,7 @@ def test_a_model_that_fails_is_told_and_not_replaced_by_words(fl: Forklore, mode
     model.error = RuntimeError("secret of the inn")
 
     with pytest.raises(UnavailableError, match="the model of recall failed: RuntimeError") as raised:
-        fl.api.search_conversations(query="inn")
+        fl.with_options(retries=0).api.search_conversations(query="inn")
     assert "secret" not in str(raised.value)
     model.error = None
     assert len(chat.recall("inn")) == 1
@@ -188,6 +191,93 @@ def test_the_pages_are_what_brute_force_makes_of_the_branch(fl: Forklore, seed: 
 def cosine(one: str, other: str) -> float:
     left, right = vector_of(one), vector_of(other)
     return sum(a * b for a, b in zip(left, right, strict=True)) / math.hypot(*left) / math.hypot(*right)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_turns_around_a_hit_are_those_of_the_branch_and_whole(fl: Forklore, seed: int) -> None:
+    """A fork may begin within a turn, and what goes on there belongs to it."""
+    random_ = random.Random(seed)
+    chat = fl.conversation()
+    for number in range(25):
+        entry = chat.say(random_.choice(["user", "ai", "ai", "tool"]), f"inn {number}")
+        if random_.random() < 0.2:
+            chat.fork(after=entry).say("ai", f"inn of a sibling {number}")
+        if random_.random() < 0.15:
+            chat = chat.fork(after=entry)
+    said = chat.entries(channel="history").list()
+    turns: list[list[str]] = [[]]
+    for one in said:
+        turns += [[]] if one.role == "user" else []
+        turns[-1].append(one.id)
+    turns = list(filter(None, turns))
+    for wide in (0, 1, 3):
+        hits = chat.recall("inn", limit=25, around=wide)
+        assert {hit.entry_id for hit in hits} == {one.id for one in said}
+        for hit in hits:
+            [at] = [place for place, turn in enumerate(turns) if hit.entry_id in turn]
+            meant = [one for turn in turns[max(0, at - wide) : at + wide + 1] for one in turn]
+            assert [one.id for one in hit.around] == meant
+    assert chat.recall("inn", limit=1)[0].around == ()
+
+
+def test_a_turn_that_is_too_long_is_left_out(fl: Forklore) -> None:
+    chat = fl.conversation()
+    chat.say("user", "inn, the first")
+    for number in range(2):
+        chat.say("user", f"begin {number}")
+        for step in range(READ_MAX - 2):
+            chat.say("tool", f"step {step}")
+    chat.say("user", "inn, the last")
+
+    def found(question: str, around: int) -> list[str]:
+        [hit] = chat.recall(question, limit=1, around=around, min_score=0.1)
+        return [one.text or "" for one in hit.around]
+
+    assert found("first", 0) == ["inn, the first"]
+    assert [len(found("first", around)) for around in (1, 2, 3)] == [READ_MAX] * 3
+    assert [len(found("last", around)) for around in (1, 3)] == [READ_MAX] * 2
+    for step in range(READ_MAX + 1):
+        chat.say("tool", f"more {step}")
+    assert found("last", 0) == []
+
+
+def test_no_hit_has_a_lower_score_than_was_asked_for(fl: Forklore) -> None:
+    chat = fl.conversation()
+    for text in ("The inn.", "The inn and the train.", "A train."):
+        chat.say("user", text)
+
+    scores = [hit.score for hit in chat.recall("lodging")]
+    assert [hit.score for hit in chat.recall("lodging", min_score=float(scores[1]))] == scores[:2]
+    assert chat.recall("lodging", min_score=2.5) == ()
+    page = fl.api.search_conversations(query="inn", min_score=scores[1], limit=1)
+    rest = fl.api.search_conversations(
+        query="inn", min_score=scores[1], limit=9, after_cursor=page.after_cursor
+    )
+    assert (len(page.data), len(rest.data), rest.after_cursor) == (1, 1, None)
+
+
+@pytest.mark.skipif(not is_installed(), reason="NOT TESTED: the extra `recall` is not installed")
+def test_the_model_of_the_extra_finds_what_is_meant() -> None:
+    with Forklore.local(user="ann", recall="wordllama") as fl:
+        chat = fl.conversation()
+        for text in ("We take the train to Porto on Friday.", "", "The hotel has a quiet yard.", "🐟"):
+            chat.say("user", text or "…")
+        [hit] = chat.recall("Which accommodation is calm?", limit=1)
+    assert hit.line.text == "The hotel has a quiet yard."
+
+
+@pytest.mark.parametrize("name", ["wordllama-2", ""])
+def test_an_unknown_model_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="there is no model"):
+        Forklore.local(user="ann", recall=name)  # type: ignore[arg-type]
+
+
+def test_without_numpy_a_search_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = [[1.0, 2.0], [0.0, 0.0], [-3.0, 1.0]]
+    texts = EmbeddedTexts(lambda some: vectors[: len(some)], "x")
+    with_it = texts.near("a", ["b", "c", "d"][:2])
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    assert texts.near("a", ["b", "c", "d"][:2]) == pytest.approx(with_it)
 
 
 def test_a_cursor_fits_the_way_of_searching_that_made_it(fl: Forklore) -> None:

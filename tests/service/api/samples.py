@@ -31,6 +31,7 @@ TEXTS: Mapping[str, str] = {
     "upToEntryId": "<first>",
     "agentId": "travel",
     "tag": "kind:trip",
+    "createdSince": "<begun>",
     "startedByEntryId": "<first>",
 }
 """A value of a filter, in the world of test_parameters.py: of each free text, and of any other

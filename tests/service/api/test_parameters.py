@@ -91,7 +91,8 @@ def world() -> Iterator[World]:
             child = {**by_nobody, "startedByEntryId": "<first>"}
             world.send(append(child, to=conversation_id(number)))
             own, other = conversation_id(number + 10), conversation_id(number + 20)
-            world.send(create({"id": own, "title": "one of Ann"} | OF_AN_AGENT))
+            made = world.send(create({"id": own, "title": "one of Ann"} | OF_AN_AGENT))
+            world.made.setdefault("begun", made.json["createdAt"])
             world.send(create({"id": other}, user="bob"))
             for of, user, heir in ((own, "ann", "will"), (other, "bob", "ann")):
                 world.send(share({"userId": heir, "accessLevel": "reader"}, of=of, user=user))

@@ -158,6 +158,7 @@ ENOUGH = {
     "query: a NUL": conversations("query=%00"),
     "tag: a name of 64 characters": conversations("tag=" + "Z" * 64),
     "tag: a value of 256 characters": conversations("tag=a.b_c-9:" + "z" * 256),
+    "createdSince: milliseconds": conversations("createdSince=2026-03-01T09:15:00.000Z"),
     "tag: any value": conversations("tag=a:b:%0A%00%F0%9F%98%80"),
     "children: of an entry": children("startedByEntryId=<first>"),
     "archived: include": conversations("archived=include&mode=all&ancestry=all"),

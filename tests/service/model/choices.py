@@ -37,7 +37,7 @@ NAMES = ("trip", "thread-17", "Zürich #1", "🫖", "a/b?c&d", "trip 2", "tri")
 OF_DRAFTS = {"channel", "contentType", "content", "userId", "agentId", "epoch", "key", "usage"}
 OF_DRAFTS |= {"indexedContent", "mergedFromConversationId", "mergedUpToEntryId", "basedOnEntryId"}
 """The fields of entries and of present contexts that are chosen one by one."""
-TEXT_FILTERS = {"query", "agentId", "tag", "userId"}
+TEXT_FILTERS = {"query", "agentId", "tag", "createdSince", "userId"}
 """The filters of lists that are chosen one by one."""
 FIRST_ENTRY = "00000000-0000-7000-8000-000000000000"
 
@@ -145,9 +145,12 @@ class Choices:
         return chosen | self.others(query, {*names_of(query)} - others)
 
     def description_filters(self) -> dict[str, Json]:
-        """Return some filters of lists of conversations by what their callers said of them."""
+        """Return some filters of lists of conversations by what is said of them."""
         tag = self.one_of("a", "b.c_-", "N9", "a:tea", "N9:Zürich", "b.c_-:#1", "none")
-        return self.some_of(agentId=self.one_of("ag-1", "ag-2", "ag-3"), tag=tag) if self.chance(0.4) else {}
+        times = [time for one in self.conversations if (time := one.said.get("createdAt"))]
+        since = self.one_of(*times, "9999-12-31T23:59:59.999Z")
+        agent = self.one_of("ag-1", "ag-2", "ag-3")
+        return self.some_of(agentId=agent, tag=tag, createdSince=since) if self.chance(0.4) else {}
 
     def justification(self) -> dict[str, Json]:
         """Return the reason of an auditor's request, or nothing."""

@@ -122,6 +122,10 @@ class Reading:
         if self._choose.chance(0.05):
             query["searchType"] = self._choose.one_of("semantic", ["semantic"])
         query |= {"conversationId": self._choose.target()[0]} if self._choose.chance(0.4) else {}
+        if self._choose.chance(0.4):
+            query |= self._choose.some_of(
+                around=self._choose.one_of(0, 1, 2, 3), minScore=self._choose.one_of(0, 0.3, 1.5)
+            )
         self._both.learn_times(self._choose.conversations)
         if self._admins and self._choose.chance(0.3):
             query |= {"userId": self._choose.user()} if self._choose.chance(0.5) else {}
@@ -194,7 +198,7 @@ class Reading:
 
     def _list_after_all(self, request: Request) -> None:
         """Read the list. Read everything first if the oracle does not know all times yet."""
-        if any(not c.said.get("updatedAt") for c in self._choose.conversations):
+        if any(not (c.said.get("createdAt") and c.said.get("updatedAt")) for c in self._choose.conversations):
             kept = {name: held for name, held in request.given.items() if name in NOT_FILTERS}
             everything = kept | (EVERYTHING if request.name == "listConversations" else EVERYTHING_OF_OTHERS)
             self._both.ask_list(Request(request.name, request.caller, everything))

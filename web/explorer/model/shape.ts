@@ -49,7 +49,8 @@ export function shapeOf({ lines, branches }: Pick<Tree, "lines" | "branches">): 
 		const known = limbs.get(id);
 		if (known) return known;
 		const branch = listed.get(id);
-		const look = { label: "", lane: 0, names: branch?.names ?? [], isCurrent: branch?.isCurrent ?? false };
+		const { names = [], isCurrent = false } = branch ?? {};
+		const look: Look = { label: "", lane: 0, names, isCurrent };
 		const limb = { id, branch, own: [], after: undefined, start: 0, depth: 0, kids: [], look };
 		limbs.set(id, limb);
 		return limb;
@@ -100,7 +101,9 @@ function name(limbs: ReadonlyMap<string, Limb>, branches: readonly Branch[]): vo
 	for (const limb of new Set([...known, ...limbs.values()])) {
 		const title = visible(limb.branch?.title ?? "").trim();
 		const words = firstSaid(limb.own) ?? "";
-		const label = clipped(((titles.has(title) ? "" : title) || words).replace(/\s+/g, " ").trim(), LABEL_MAX);
+		const own = titles.has(title) ? "" : title;
+		const label = clipped((own || words).replace(/\s+/g, " ").trim(), LABEL_MAX);
+		if (own) limb.look.title = own;
 		titles.add(title);
 		const piece = shortId(limb.id);
 		if (!label) limb.look.label = `${limb.branch ? "branch" : "deleted branch"} ${piece}`;

@@ -64,6 +64,8 @@ export interface Tree {
 export interface Look {
 	/** Its own title, else its own first words, else a short id. */
 	label: string;
+	/** Its own title, which no older branch has. */
+	title?: string;
 	/** The number of its colour: `--lane-0` to `--lane-9`. */
 	lane: number;
 	names: readonly string[];

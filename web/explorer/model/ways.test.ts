@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Growing } from "../testing/growing.ts";
 import { shapeOf, type Limb } from "./shape.ts";
 import type { Role } from "./types.ts";
-import { baseOf, bestOf, rowsOf, sorted, waysFrom, type Way } from "./ways.ts";
+import { baseOf, bestOf, csvOf, differing, rowsOf, sorted, told, waysFrom, type Way } from "./ways.ts";
 
 const tries = (): { tree: Growing; asked: string } => {
 	const tree = new Growing().branch("main", null, { score: 0.8 });
@@ -119,5 +119,58 @@ test("what a tool has returned is no answer: it stands beside what a tool has re
 		"call2 -",
 		"tool2 -",
 		"answer1 -",
+	]);
+});
+
+test("what the metadata of the ways say is a column where it differs, and the score is none of it", () => {
+	const { tree, asked } = tries();
+	const [main, right, wrong, blank] = tree.branches;
+	Object.assign(main!.metadata, { model: "big", seed: 10, same: true });
+	Object.assign(right!.metadata, { model: "small", seed: 9, same: true });
+	Object.assign(wrong!.metadata, { same: true });
+	Object.assign(blank!.metadata, { same: true, options: { a: 1 } });
+	const ways = waysFrom(shapeOf(tree), asked);
+
+	expect(differing(ways)).toEqual(["metadata.model", "metadata.seed", "metadata.options"]);
+	expect(ways.map((way) => told(way, "metadata.options"))).toEqual(["", "", "", '{"a":1}']);
+	expect(ids(sorted(ways, "metadata.seed", false))).toEqual(["right", "main", "blank", "wrong"]);
+	expect(ids(sorted(ways, "metadata.seed", true)).slice(0, 2)).toEqual(["main", "right"]);
+});
+
+test("a way has the title of its branch, and counts the entries in which a tool failed", () => {
+	const { tree, asked } = tries();
+	tree.branches[1]!.title = "My way";
+	tree.branches[2]!.title = "third";
+	tree.say("wrong", ["oh"], { failed: true });
+
+	const ways = waysFrom(shapeOf(tree), asked);
+
+	expect(ways.map(({ title }) => title)).toEqual([undefined, "My way", undefined, undefined]);
+	expect(ways.map(({ failures }) => failures)).toEqual([0, 0, 1, 0]);
+});
+
+test("one may name how high a score is good", () => {
+	const { tree, asked } = tries();
+
+	expect(bestOf(waysFrom(shapeOf(tree), asked), 0)).toMatchObject({ good: 0, score: 1, costUsd: 0.001 });
+	expect(bestOf(waysFrom(shapeOf(tree), asked), 2)).toMatchObject({ good: 2, costUsd: undefined });
+});
+
+test("a table of ways is CSV in which no text is a formula", () => {
+	const tree = new Growing().branch("main", null, { score: -1 });
+	const asked = tree.say("main", ["Sum?"]);
+	tree.say("main", ['=A1+"1"\n2'], { costUsd: 0.5 });
+	tree.branch("other", asked, { title: "+A1", names: ["best", "one"], tags: { a: "b", c: "" } });
+	tree.branches[1]!.metadata = { model: "-x, y" };
+
+	const [head, ...rows] = csvOf(waysFrom(shapeOf(tree), asked)).split("\r\n");
+
+	expect(head).toBe(
+		"id,way,title,ends with,score,entries,input tokens,output tokens,cost in USD,seconds,failures,current,names,tags,metadata.model",
+	);
+	expect(rows).toEqual([
+		`main,"'=A1+""1""\n2",,"'=A1+""1""\n2",-1,1,10,2,0.5,0,0,yes,,,`,
+		`other,'+A1,'+A1,,,0,0,0,0,0,0,,best one,"a:b, c","'-x, y"`,
+		"",
 	]);
 });

@@ -1,11 +1,17 @@
 // The ways on from one entry, and how several branches go on side by side.
 
+import { jsonOf } from "./json.ts";
+import { tagLines } from "./rules.ts";
 import { firstSaid, scoreOf, shownBy, sumOf, type Limb, type Shape, type Sum } from "./shape.ts";
 import type { Line, Role } from "./types.ts";
 
 /** A branch from where it parts. */
 export interface Way extends Sum {
 	limb: Limb;
+	/** The title of the branch, if it is another than the words. */
+	title: string | undefined;
+	/** In how many entries of these a tool has failed. */
+	failures: number;
 	/** What it shows from there on. */
 	lines: Line[];
 	score: number | undefined;
@@ -37,7 +43,9 @@ export function wayOf(limb: Limb, entryId: string | null): Way {
 	const lines = all.slice(all.findIndex(({ id }) => id === entryId) + 1);
 	const last = firstSaid(lines.toReversed()) ?? "";
 	const words = firstSaid(lines) ?? limb.look.label;
-	return { limb, lines, ...sumOf(lines), score: scoreOf(limb), words, last };
+	const title = limb.look.title === words ? undefined : limb.look.title;
+	const failures = lines.filter(({ failed }) => failed).length;
+	return { limb, title, failures, lines, ...sumOf(lines), score: scoreOf(limb), words, last };
 }
 
 /** Return the oldest branch that is not deleted of those that go on from an entry or a later one. */
@@ -58,12 +66,73 @@ export function baseOf(limbs: readonly Limb[]): Line | null {
 
 export type Measure = "score" | "entries" | "inputTokens" | "costUsd" | "seconds";
 
-/** Return the ways in the order of a measure, equal ones by cost. Those without a score come last. */
-export function sorted(ways: readonly Way[], by: Measure, down: boolean): Way[] {
-	const value = (way: Way): number => way[by] ?? (down ? -Infinity : Infinity);
-	return [...ways].sort(
-		(one, other) => (value(one) - value(other) || 0) * (down ? -1 : 1) || one.costUsd - other.costUsd,
-	);
+/** A member of the metadata of branches. */
+export type Member = `metadata.${string}`;
+
+const isMember = (by: Measure | Member): by is Member => by.startsWith("metadata.");
+
+/** Return the members of the branches' metadata, beside the score, that are not the same in all ways. */
+export function differing(ways: readonly Way[]): Member[] {
+	const names = new Set(ways.flatMap(({ limb }) => Object.keys(limb.branch?.metadata ?? {})));
+	names.delete("score");
+	const all = [...names].map((name): Member => `metadata.${name}`);
+	return all.filter((by) => new Set(ways.map((way) => told(way, by))).size > 1);
+}
+
+/** Return what a way's metadata says there, as a text: JSON, but for a text; "" if it says nothing. */
+export function told({ limb }: Way, by: Member): string {
+	const value = limb.branch?.metadata[by.slice("metadata.".length)];
+	return value === undefined ? "" : typeof value === "string" ? value : jsonOf(value);
+}
+
+/** Return the ways in the order of a measure, equal ones by cost. Those without a value come last. */
+export function sorted(ways: readonly Way[], by: Measure | Member, down: boolean): Way[] {
+	const values = new Map(ways.map((way) => [way, isMember(by) ? told(way, by) : way[by]]));
+	const isNone = (way: Way): boolean => values.get(way) === undefined || values.get(way) === "";
+	return [...ways].sort((one, other) => {
+		const [left, right] = [values.get(one), values.get(other)];
+		const order = isMember(by)
+			? IN_ORDER.compare(String(left), String(right))
+			: Number(left ?? 0) - Number(right ?? 0);
+		return (
+			Number(isNone(one)) - Number(isNone(other)) || order * (down ? -1 : 1) || one.costUsd - other.costUsd
+		);
+	});
+}
+
+const IN_ORDER = new Intl.Collator("en", { numeric: true });
+
+const CSV: readonly [string, (way: Way) => string | number | undefined][] = [
+	["id", ({ limb }) => limb.id],
+	["way", ({ words }) => words],
+	["title", ({ limb }) => limb.look.title],
+	["ends with", ({ last }) => last],
+	["score", ({ score }) => score],
+	["entries", ({ entries }) => entries],
+	["input tokens", ({ inputTokens }) => inputTokens],
+	["output tokens", ({ outputTokens }) => outputTokens],
+	["cost in USD", ({ costUsd }) => costUsd],
+	["seconds", ({ seconds }) => seconds],
+	["failures", ({ failures }) => failures],
+	["current", ({ limb }) => (limb.look.isCurrent ? "yes" : "")],
+	["names", ({ limb }) => limb.look.names.join(" ")],
+	["tags", ({ limb }) => tagLines(limb.branch?.tags ?? {}).replaceAll("\n", ", ")],
+];
+
+/** Return a table of ways as CSV (RFC 4180), with the members of the metadata that differ. */
+export function csvOf(ways: readonly Way[]): string {
+	const members = differing(ways).map((by) => [by, (way: Way) => told(way, by)] as const);
+	const columns = [...CSV, ...members];
+	const rows = [columns.map(([name]) => name), ...ways.map((way) => columns.map(([, value]) => value(way)))];
+	return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+}
+
+/** A text that a spreadsheet would take for a formula gets a quotation mark before it, as OWASP has it. */
+function cell(value: string | number | undefined): string {
+	const isFormula =
+		typeof value === "string" && /^[=+\-@\t\r]/.test(value) && !Number.isFinite(Number(value));
+	const text = `${isFormula ? "'" : ""}${value ?? ""}`;
+	return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** What is best: the highest score, and of those that are good the lowest cost and the shortest time. */
@@ -75,16 +144,17 @@ export interface Best {
 	seconds: number | undefined;
 }
 
-export function bestOf(ways: readonly Way[]): Best {
+/** Return what is best. least: how high a score is good; undefined: nine tenths of the highest. */
+export function bestOf(ways: readonly Way[], least?: number): Best {
 	const scores = ways.flatMap(({ score }) => score ?? []);
 	const score = scores.length ? Math.max(...scores) : undefined;
-	const good = score === undefined ? undefined : score > 0 ? 0.9 * score : score;
+	const good = score === undefined ? undefined : (least ?? (score > 0 ? 0.9 * score : score));
 	const all = ways.filter((way) => good === undefined || (way.score !== undefined && way.score >= good));
-	const least = (by: "costUsd" | "seconds"): number | undefined => {
+	const lowest = (by: "costUsd" | "seconds"): number | undefined => {
 		const found = all.map((way) => way[by]).filter((value) => value > 0);
 		return ways.length > 1 && found.length ? Math.min(...found) : undefined;
 	};
-	return { good, score, costUsd: least("costUsd"), seconds: least("seconds") };
+	return { good, score, costUsd: lowest("costUsd"), seconds: lowest("seconds") };
 }
 
 /**

@@ -234,7 +234,9 @@ function NewBranch(props: NewBranchProps) {
 				{children}
 				<span className="line end">
 					<GiveUp draft={draft} />
-					<Press press={cancel}>Cancel</Press>
+					<Press press={cancel} data-do={draft.isHeld ? undefined : "cancel"}>
+						Cancel
+					</Press>
 					<Press className="b main" disabled={!draft.held && !isReady} press={send}>
 						{draft.held ? "Send again" : "Send on a new branch"}
 					</Press>

@@ -10,6 +10,7 @@ import { First } from "./First.tsx";
 import { openPalette } from "./Palette.tsx";
 import { Pane } from "./Pane.tsx";
 import { Boundary, inTime, Loading, Problem, Splitter, useKept } from "./parts.tsx";
+import { usePhone } from "./rows.ts";
 import { Sidebar } from "./Sidebar.tsx";
 import { Talk } from "./Talk.tsx";
 
@@ -31,6 +32,8 @@ export function Frame({ app }: { app: App }) {
 	const [paneWidth, setPaneWidth] = useKept("forklore.pane", PANE.first);
 	const { route, place } = app;
 	const isFull = route.name !== "list" && route.name !== "conversation" && !place?.isGone;
+	const view = place?.isGone && app.view !== "list" ? "talk" : app.view;
+	const isAlone = usePhone() && !isFull; // a phone shows one view at a time
 	const hasPane = route.name === "conversation" && app.isPaneShown && place && !place.isGone;
 	// Before the first picture: who sees the page may press.
 	useLayoutEffect(() => {
@@ -49,15 +52,18 @@ export function Frame({ app }: { app: App }) {
 			<a className="skip" href="#main" onClick={(event) => skip(event)}>
 				Skip to the conversation
 			</a>
-			<div
-				className={`frame ${isFull ? "full" : ""}`}
-				data-show={place?.isGone && app.view !== "list" ? "talk" : app.view}
-				style={style}
-			>
-				<Sidebar app={app} find={find} />
-				{!isFull && (
-					<Splitter label="Width of the list" side="left" width={listWidth} {...LIST} resize={setListWidth} />
-				)}
+			<div className={`frame ${isFull ? "full" : ""}`} data-show={view} style={style}>
+				<Sidebar app={app} find={find} isAlone={isAlone && view === "list"}>
+					{!isFull && (
+						<Splitter
+							label="Width of the list"
+							side="left"
+							width={listWidth}
+							{...LIST}
+							resize={setListWidth}
+						/>
+					)}
+				</Sidebar>
 				{isFull ? (
 					<Boundary
 						key={route.name}
@@ -77,7 +83,7 @@ export function Frame({ app }: { app: App }) {
 					<First app={app} />
 				)}
 				{(hasPane || (place && !isFull && app.view !== "talk")) && place && !place.isGone && (
-					<>
+					<Pane app={app} isAlone={isAlone && view !== "list" && view !== "talk"}>
 						<Splitter
 							label="Width of the tree"
 							side="right"
@@ -86,8 +92,7 @@ export function Frame({ app }: { app: App }) {
 							most={Math.max(PANE.least, innerWidth - PANE.rest)}
 							resize={setPaneWidth}
 						/>
-						<Pane app={app} />
-					</>
+					</Pane>
 				)}
 			</div>
 			{place && (
@@ -142,6 +147,7 @@ function pressed(app: App, event: KeyboardEvent): void {
 	if (key === "Escape") {
 		if (document.querySelector("[popover]:popover-open")) return;
 		if (app.route.name !== "conversation" && place) app.go(toConversation(place.id));
+		else if (act("cancel")) event.preventDefault();
 		else if (place?.writing?.state === "open") void app.stop();
 		return;
 	}
@@ -177,7 +183,7 @@ function pressed(app: App, event: KeyboardEvent): void {
 /** Press a button of the message that has the focus, and return whether it has one. */
 function act(what: string): boolean {
 	const message = document.activeElement?.closest(".msg");
-	const button = message?.querySelector<HTMLElement>(`.acts [data-do="${what}"]`);
+	const button = message?.querySelector<HTMLElement>(`[data-do="${what}"]`);
 	button?.click();
 	return Boolean(button);
 }

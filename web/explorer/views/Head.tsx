@@ -11,6 +11,7 @@ import { actionsOf } from "./actions.tsx";
 import { askPromote, currentWithout, may } from "./deeds.tsx";
 import { BranchName, IconPress, Menu, Press } from "./parts.tsx";
 import { openShare } from "./Share.tsx";
+import { Title } from "./Title.tsx";
 
 export function Head({ app }: { app: App }) {
 	const place = app.place!;
@@ -42,9 +43,7 @@ export function Head({ app }: { app: App }) {
 				<ArrowLeft />
 			</a>
 			<div className="grow">
-				<h1 className="cut" dir="auto">
-					{conversation ? titleOf(title) : "…"}
-				</h1>
+				<Title key={id} app={app} title={conversation ? titleOf(title) : "…"} />
 				<div className="line sub">
 					<BranchName look={look} />
 					{may(app, "writer") && limb && !isCurrent && (

@@ -2,12 +2,14 @@
 
 import { Maximize2, X } from "lucide-react";
 import { toTree } from "../model/route.ts";
+import { titleOf } from "../model/words.ts";
 import type { App, PaneName } from "../service/app.ts";
 import { useSource } from "../service/source.ts";
 import { Costs } from "./Costs.tsx";
 import { Memory } from "./Memory.tsx";
 import { Outline } from "./Outline.tsx";
 import { IconPress, Problem } from "./parts.tsx";
+import type { ReactNode } from "react";
 
 const TABS: [PaneName, string][] = [
 	["tree", "Tree"],
@@ -15,14 +17,33 @@ const TABS: [PaneName, string][] = [
 	["details", "Costs"],
 ];
 
-export function Pane({ app }: { app: App }) {
+interface PaneProps {
+	app: App;
+	/** It is all that is seen of the page. */
+	isAlone: boolean;
+	/** What sizes it. */
+	children?: ReactNode;
+}
+
+export function Pane({ app, isAlone, children }: PaneProps) {
 	const place = useSource(app.place!);
 	const grove = useSource(app.grove!);
 	const { pane } = app;
+	const [root] = grove.shape.roots;
 	return (
-		<aside className="pane" aria-label="Beside the conversation">
-			<header>
-				<div role="tablist" aria-label="Beside the conversation">
+		<div
+			className="pane"
+			role={isAlone ? "main" : "complementary"}
+			aria-label={isAlone ? undefined : "Beside the conversation"}
+		>
+			{children}
+			{isAlone && (
+				<h1 className="cut" dir="auto">
+					{titleOf(root?.branch?.title ?? place.conversation?.title)}
+				</h1>
+			)}
+			<div className="top">
+				<div role="tablist" aria-label="What is shown">
 					{TABS.filter(([name]) => name !== "memory" || app.isAgent).map(([name, label]) => (
 						<button
 							key={name}
@@ -48,7 +69,7 @@ export function Pane({ app }: { app: App }) {
 				<IconPress label="Close" press={() => app.showPane(undefined)}>
 					<X />
 				</IconPress>
-			</header>
+			</div>
 			<div role="tabpanel" className="panel" aria-label={pane}>
 				{pane === "tree" &&
 					(grove.problem !== undefined ? (
@@ -59,6 +80,6 @@ export function Pane({ app }: { app: App }) {
 				{pane === "memory" && <Memory key={place.id} app={app} />}
 				{pane === "details" && <Costs app={app} />}
 			</div>
-		</aside>
+		</div>
 	);
 }

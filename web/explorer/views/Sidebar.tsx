@@ -1,21 +1,6 @@
 // The conversations: the last used first, by day, children under what started them.
 
-import {
-	Archive,
-	ArrowUp,
-	Bot,
-	Check,
-	GitBranch,
-	ListFilter,
-	LogOut,
-	MessageSquare,
-	Moon,
-	Plus,
-	Search,
-	Sun,
-	Tag,
-	X,
-} from "lucide-react";
+import { ArrowUp, GitBranch, LogOut, MessageSquare, Moon, Plus, Search, Sun, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { toConversation, toList } from "../model/route.ts";
 import { tagLine } from "../model/rules.ts";
@@ -26,14 +11,24 @@ import { NO_FILTER, type Conversations, type Filter } from "../service/list.ts";
 import { isAborted } from "../service/connection.ts";
 import { useSource } from "../service/source.ts";
 import { askAccept, askDecline, askNew } from "./deeds.tsx";
-import { Avatar, IconPress, Loading, Popover, Press, Problem, Said, Time } from "./parts.tsx";
+import { FilterMenu } from "./FilterMenu.tsx";
+import { Avatar, IconPress, Loading, Press, Problem, Said, Time } from "./parts.tsx";
 import { toggleTheme } from "./theme.ts";
 
 const NEAR_PX = 400; // so near to the end more is loaded
 const TOP_PX = 24; // who has scrolled further reads the list: nothing moves in it
 const FAILURES = 100; // of a page
 
-export function Sidebar({ app, find }: { app: App; find: () => void }) {
+interface SidebarProps {
+	app: App;
+	find: () => void;
+	/** It is all that is seen of the page. */
+	isAlone: boolean;
+	/** What sizes it. */
+	children?: React.ReactNode;
+}
+
+export function Sidebar({ app, find, isAlone, children }: SidebarProps) {
 	const list = useSource(app.list);
 	const { filter } = list;
 	const scroller = useRef<HTMLDivElement>(null);
@@ -64,6 +59,8 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 	);
 	const filters = [
 		filter.tag,
+		filter.program,
+		filter.project,
 		filter.agentId,
 		filter.archived && "archived ones",
 		filter.days > 0 && `of the last ${counted(filter.days, "day")}`,
@@ -74,111 +71,116 @@ export function Sidebar({ app, find }: { app: App; find: () => void }) {
 		press: () => list.choose({ show }),
 	});
 	return (
-		<nav className="side" aria-label="Conversations">
-			<div className="line brand">
-				<a className="line" href={toList()} aria-label="forklore">
-					<img src={mark} alt="" />
-					<b>forklore</b>
-				</a>
-				<span className="grow" />
-				<IconPress label="New conversation" press={() => askNew(app)}>
-					<Plus />
-				</IconPress>
-			</div>
-			<button type="button" className="line find" onClick={find}>
-				<Search />
-				<span className="grow">Search or go to…</span>
-				<kbd>Ctrl K</kbd>
-			</button>
-			<div className="tabs" role="group" aria-label="Filter">
-				<Press {...shown("all")}>All</Press>
-				<Press {...shown("live")}>
-					{live > 0 && <span className="dot live" />}Live {live > 0 && <span className="count">{live}</span>}
-				</Press>
-				<Press {...shown("mine")}>Mine</Press>
-				<Press {...shown("failed")}>Failed</Press>
-				<span className="grow" />
-				<FilterMenu app={app} />
-			</div>
-			{filters.length > 0 && filter.show !== "failed" && (
-				<Press className="b s filtered" press={() => list.choose(NO_FILTER)} title="Show all again">
-					<span className="cut">Only {filters.join(", ")}</span> <X />
-				</Press>
-			)}
-			{list.offers.map((offer) => (
-				<div key={offer.id} className="offer" role="group" aria-label="Offer">
-					<p>
-						<Said>{offer.fromUserId}</Said> offers you{" "}
-						<a href={toConversation(offer.conversationId)}>{titleOf(offer.title ?? "a tree")}</a>
-					</p>
-					<Press className="b s main" press={() => askAccept(app, offer)}>
-						Accept…
-					</Press>
-					<Press className="b s" press={() => askDecline(app, offer)}>
-						Decline…
-					</Press>
+		<div className="side" role={isAlone ? "main" : undefined}>
+			<nav aria-label="Conversations">
+				{isAlone && <h1 className="sr">Conversations</h1>}
+				<div className="line brand">
+					<a className="line" href={toList()} aria-label="forklore">
+						<img src={mark} alt="" />
+						<b>forklore</b>
+					</a>
+					<span className="grow" />
+					<IconPress label="New conversation" press={() => askNew(app)}>
+						<Plus />
+					</IconPress>
 				</div>
-			))}
-			{news > 0 && (
-				<Press className="b s news" press={() => scroller.current!.scrollTo({ top: 0 })}>
-					<ArrowUp /> {news} new
-				</Press>
-			)}
-			<div
-				className="rows"
-				ref={scroller}
-				onScroll={scrolled}
-				onPointerDown={() => hold(nested)}
-				tabIndex={-1}
-			>
-				{filter.show === "failed" && <Failures app={app} />}
-				{[...groups].map(([name, some]) => (
-					<section key={name} aria-label={name}>
-						<h2 className="day">{name}</h2>
-						<ul>
-							{some.map(({ row, children }) => (
-								<li key={row.id}>
-									<Row app={app} row={row} />
-									{children.map((child) => (
-										<Child key={child.id} app={app} row={child} />
-									))}
-								</li>
-							))}
-						</ul>
-					</section>
-				))}
-				{list.problem !== undefined ? (
-					<Problem error={list.problem} again={() => list.again()} />
-				) : list.isLoading && !nested.length ? (
-					<Loading what="conversations" />
-				) : (
-					!nested.length &&
-					filter.show !== "failed" && (
-						<p className="none">
-							{list.isFiltered ? "No conversation is like that." : "No conversations yet."}
-						</p>
-					)
-				)}
-				{typeof list.cursor === "string" && !list.problem && filter.show !== "failed" && (
-					<Press className="b ghost s" press={() => list.more()}>
-						More
+				<button type="button" className="line find" onClick={find}>
+					<Search />
+					<span className="grow">Search or go to…</span>
+					<kbd>Ctrl K</kbd>
+				</button>
+				<div className="tabs" role="group" aria-label="Filter">
+					<Press {...shown("all")}>All</Press>
+					<Press {...shown("live")}>
+						{live > 0 && <span className="dot live" />}Live{" "}
+						{live > 0 && <span className="count">{live}</span>}
+					</Press>
+					<Press {...shown("mine")}>Mine</Press>
+					<Press {...shown("failed")}>Failed</Press>
+					<span className="grow" />
+					<FilterMenu app={app} />
+				</div>
+				{filters.length > 0 && filter.show !== "failed" && (
+					<Press className="b s filtered" press={() => list.choose(NO_FILTER)} title="Show all again">
+						<span className="cut">Only {filters.join(", ")}</span> <X />
 					</Press>
 				)}
-			</div>
-			<div className="line me">
-				<Avatar name={app.user} />
-				<span className="grow cut">
-					<Said>{app.user}</Said> {app.isAgent && <span className="quiet">with agent key</span>}
-				</span>
-				<IconPress label="Dark or light" press={toggleTheme}>
-					<Sun className="light" />
-					<Moon className="dark" />
-				</IconPress>
-				<IconPress label="Sign out" press={() => app.leave("")}>
-					<LogOut />
-				</IconPress>
-			</div>
-		</nav>
+				{list.offers.map((offer) => (
+					<div key={offer.id} className="offer" role="group" aria-label="Offer">
+						<p>
+							<Said>{offer.fromUserId}</Said> offers you{" "}
+							<a href={toConversation(offer.conversationId)}>{titleOf(offer.title ?? "a tree")}</a>
+						</p>
+						<Press className="b s main" press={() => askAccept(app, offer)}>
+							Accept…
+						</Press>
+						<Press className="b s" press={() => askDecline(app, offer)}>
+							Decline…
+						</Press>
+					</div>
+				))}
+				{news > 0 && (
+					<Press className="b s news" press={() => scroller.current!.scrollTo({ top: 0 })}>
+						<ArrowUp /> {news} new
+					</Press>
+				)}
+				<div
+					className="rows"
+					ref={scroller}
+					onScroll={scrolled}
+					onPointerDown={() => hold(nested)}
+					tabIndex={-1}
+				>
+					{filter.show === "failed" && <Failures app={app} />}
+					{[...groups].map(([name, some]) => (
+						<section key={name} aria-label={name}>
+							<h2 className="day">{name}</h2>
+							<ul>
+								{some.map(({ row, children }) => (
+									<li key={row.id}>
+										<Row app={app} row={row} />
+										{children.map((child) => (
+											<Child key={child.id} app={app} row={child} />
+										))}
+									</li>
+								))}
+							</ul>
+						</section>
+					))}
+					{list.problem !== undefined ? (
+						<Problem error={list.problem} again={() => list.again()} />
+					) : list.isLoading && !nested.length ? (
+						<Loading what="conversations" />
+					) : (
+						!nested.length &&
+						filter.show !== "failed" && (
+							<p className="none">
+								{list.isFiltered ? "No conversation is like that." : "No conversations yet."}
+							</p>
+						)
+					)}
+					{typeof list.cursor === "string" && !list.problem && filter.show !== "failed" && (
+						<Press className="b ghost s" press={() => list.more()}>
+							More
+						</Press>
+					)}
+				</div>
+				<div className="line me">
+					<Avatar name={app.user} />
+					<span className="grow cut">
+						<Said>{app.user}</Said> {app.isAgent && <span className="quiet">with agent key</span>}
+					</span>
+					<IconPress label="Dark or light" press={toggleTheme}>
+						<Sun className="light" />
+						<Moon className="dark" />
+					</IconPress>
+					<IconPress label="Sign out" press={() => app.leave("")}>
+						<LogOut />
+					</IconPress>
+				</div>
+				{children}
+			</nav>
+		</div>
 	);
 }
 
@@ -215,13 +217,19 @@ function Failures({ app }: { app: App }) {
 		setBusy(false);
 	};
 	useEffect(() => void search(), []);
+	const chosen = app.route.name === "conversation" && app.route.entryId;
 	const runs = [...Map.groupBy(hits, ({ conversationId }) => conversationId).values()];
 	return (
 		<>
 			<ul>
 				{runs.map(([hit, ...others]) => (
 					<li key={hit!.entryId}>
-						<a className="row" href={toConversation(hit!.conversationId, hit!.entryId)}>
+						<a
+							className="row"
+							href={toConversation(hit!.conversationId, hit!.entryId)}
+							aria-current={chosen === hit!.entryId ? "page" : undefined}
+							onClick={() => app.showPane("tree")}
+						>
 							<span className="dot bad" />
 							<b className="cut" dir="auto">
 								{titleOf(hit!.conversationTitle)}
@@ -312,57 +320,3 @@ function Child({ app, row }: { app: App; row: ConversationDetails }) {
 
 /** Whether a conversation, or another branch of its tree, is open. */
 const isOpen = (app: App, id: string): boolean => app.place?.id === id || app.grove?.fork(id) !== undefined;
-
-function FilterMenu({ app }: { app: App }) {
-	const { list } = app;
-	const { tag, agentId, archived, days } = list.filter;
-	const field = (name: "tag" | "agentId", label: string, sign: React.ReactNode, value: string) => (
-		<label className="line field">
-			{sign}
-			<input
-				aria-label={label}
-				placeholder={label}
-				defaultValue={value}
-				onKeyDown={(event) =>
-					event.key === "Enter" && list.choose({ [name]: event.currentTarget.value.trim() })
-				}
-				onBlur={(event) => {
-					const given = event.currentTarget.value.trim();
-					if (given !== list.filter[name]) list.choose({ [name]: given });
-				}}
-			/>
-		</label>
-	);
-	return (
-		<Popover
-			label="Filter by tag, agent, date"
-			sign={<ListFilter />}
-			className="s"
-			aria-pressed={Boolean(tag || agentId || archived || days)}
-			box={{ className: "menu filters" }}
-		>
-			{field("tag", "Tag, or tag:value", <Tag />, tag)}
-			{field("agentId", "Agent", <Bot />, agentId)}
-			<label className="line f">
-				Used in
-				<select
-					className="input"
-					value={days}
-					onChange={(event) => list.choose({ days: Number(event.target.value) })}
-				>
-					{([0, 1, 7, 30] as const).map((count) => (
-						<option key={count} value={count}>
-							{count ? `the last ${counted(count, "day")}` : "all time"}
-						</option>
-					))}
-				</select>
-			</label>
-			<Press className="" aria-pressed={archived} press={() => list.choose({ archived: !archived })}>
-				{archived ? <Check /> : <Archive />} Archived ones
-			</Press>
-			<Press className="" press={() => list.choose(NO_FILTER)}>
-				<X /> No filter
-			</Press>
-		</Popover>
-	);
-}

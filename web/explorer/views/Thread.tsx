@@ -55,7 +55,7 @@ export function Thread({ app }: { app: App }) {
 		const box = scroller.current!;
 		if (wasAtEnd.current && !has.newer) box.scrollTop = box.scrollHeight;
 		else if (anchor.current) {
-			const seen = box.querySelector<HTMLElement>(`[data-key="${anchor.current.key}"]`);
+			const seen = placeOf(box, anchor.current.key);
 			if (seen) box.scrollTop += seen.getBoundingClientRect().top - anchor.current.top;
 		}
 	});
@@ -71,15 +71,19 @@ export function Thread({ app }: { app: App }) {
 	// Go to the entry that one came for.
 	useLayoutEffect(() => {
 		if (!place.visits) return;
-		const element = chosen && scroller.current!.querySelector<HTMLElement>(`[data-key="${chosen}"]`);
+		const element = chosen && messageOf(scroller.current!, chosen);
 		const isLost = document.activeElement === document.body; // the way that one was at is gone
 		if (!element) {
 			if (isLost) scroller.current!.focus({ preventScroll: true });
 			return toEnd();
 		}
 		wasAtEnd.current = false;
-		element.scrollIntoView({ block: "center" });
-		anchor.current = { key: chosen, top: element.getBoundingClientRect().top };
+		// A message of many calls is longer than the page.
+		const calls = callsOf(element, place.chosen!);
+		const call = calls.find(hasFailed) ?? (place.chosen === chosen ? undefined : calls[0]);
+		(call ?? element).scrollIntoView({ block: "center" });
+		const key = calls.length ? place.chosen! : chosen;
+		anchor.current = { key, top: placeOf(scroller.current!, key)!.getBoundingClientRect().top };
 		if (isLost) element.focus({ preventScroll: true });
 	}, [place, place.visits]);
 	const last = entries.at(-1)?.id;
@@ -156,14 +160,30 @@ function withForks(entries: readonly Entry[], shape: Shape): readonly Entry[] {
 	});
 }
 
-/** The first message that can be seen, and where it is. */
+const messageOf = (box: HTMLElement, id: string) => box.querySelector<HTMLElement>(`[data-key="${id}"]`);
+
+/** The calls that an entry has made, or whose results it holds. */
+const callsOf = (box: HTMLElement, id: string) => [
+	...box.querySelectorAll<HTMLElement>(`.call[data-at~="${id}"]`),
+];
+
+const hasFailed = (call: HTMLElement): boolean => call.querySelector(".err") !== null;
+
+/** Return where an entry is shown: a call, the one that has failed before others; else its message. */
+function placeOf(box: HTMLElement, id: string): HTMLElement | null {
+	const calls = callsOf(box, id);
+	return calls.find(hasFailed) ?? calls[0] ?? messageOf(box, id);
+}
+
+/** The first message that can be seen, or the first call in it, and where that is. */
 function firstSeen(box: HTMLElement): { key: string; top: number } | undefined {
 	const { top } = box.getBoundingClientRect();
-	for (const element of box.querySelectorAll<HTMLElement>("[data-key]")) {
-		const place = element.getBoundingClientRect();
-		if (place.bottom > top) return { key: element.dataset.key!, top: place.top };
-	}
-	return undefined;
+	const isSeen = (one: HTMLElement): boolean => one.getBoundingClientRect().bottom > top;
+	const message = [...box.querySelectorAll<HTMLElement>("[data-key]")].find(isSeen);
+	if (!message) return undefined;
+	const calls = message.querySelectorAll<HTMLElement>(".call[data-at]");
+	const key = [...calls].find(isSeen)?.dataset.at?.split(" ")[0] ?? message.dataset.key!;
+	return { key, top: placeOf(box, key)!.getBoundingClientRect().top };
 }
 
 /** Return the messages in groups that stay the same when others come before or behind. */

@@ -22,7 +22,7 @@ interface ToolCallProps {
 }
 
 export function ToolCall({ call, acts, other }: ToolCallProps) {
-	const { name, args, result, ms } = call;
+	const { name, args, result, ms, entry, resultEntry } = call;
 	const isOther = other === null || (other !== undefined && differs(call, other));
 	const [chosen, choose] = useState<boolean>();
 	const isOpen = chosen ?? (isOther || (result?.isError ?? false));
@@ -30,6 +30,7 @@ export function ToolCall({ call, acts, other }: ToolCallProps) {
 	return (
 		<details
 			className="call"
+			data-at={`${resultEntry?.id ?? ""} ${entry.id}`.trim()}
 			open={isOpen}
 			onToggle={({ currentTarget: { open } }) => open !== isOpen && choose(open)}
 		>

@@ -85,7 +85,7 @@ interface Sizes {
 /** Return how wide the lines are together, and how far it is from one entry to the next, in pixels. */
 function sizesOf({ width, longest, zoom, isPhone }: Sizes): { graph: number; scale: number } {
 	if (isPhone) {
-		const graph = Math.min(150, width * 0.45);
+		const graph = Math.min(120, width * 0.36);
 		return { graph, scale: (graph - 2 * LEFT) / longest };
 	}
 	const scale = Math.min(UNIT, (width * SHARE - 2 * LEFT) / longest) * zoom;

@@ -155,6 +155,16 @@ export const askAgain = (app: App, id: string, after: Pick<Line, "id" | "text">)
 		told: () => "The answer stands on a new branch.",
 	});
 
+/** Give a branch another title; "" for none. */
+export async function rename(app: App, conversationId: string, title: string): Promise<void> {
+	try {
+		await app.client.api.updateConversation({ conversationId, title: title || null });
+		await app.reload();
+	} catch (error) {
+		app.fail(error);
+	}
+}
+
 /** Ask for tags, and add them to branches. */
 export function askTag(app: App, ids: readonly string[]): Promise<unknown> {
 	const { grove, client } = app;

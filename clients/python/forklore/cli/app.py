@@ -23,7 +23,7 @@ A conversation is named by its id or by a NAME, which its first entry makes:
 `forklore say trip "Two nights in Lisbon?"`, then `forklore log trip`.
 """
 COMMANDS = (
-    *("say", "log", "watch", "show", "ls", "grep", "children"),
+    *("say", "log", "watch", "show", "ls", "grep", "recall", "children"),
     *("branch", "fork", "copy", "switch", "name", "title", "tag", "diff", "merge"),
     *("share", "transfer", "archive", "unarchive", "rm"),
     *("import", "export"),
@@ -50,6 +50,7 @@ SAID_HERE = {
     "mv": "name --rename",
     "names": "ls --names",
     "promote": "switch",
+    "remember": "recall",
     "rename": "name --rename",
     "search": "grep",
 }

@@ -90,7 +90,9 @@ def connected(target: Target, *, makes: bool) -> "Forklore":
             if data is not None and not makes and not Path(data).exists():
                 raise SettingsError(f"there is no folder {data}: `say` and `import` make one")
             with from_extra("local"):
-                return Forklore.local(user=user, client=client, data=data)
+                from forklore.client.transports.in_process import installed_model
+
+                return Forklore.local(user=user, client=client, data=data, recall=installed_model())
 
 
 def _login() -> str:

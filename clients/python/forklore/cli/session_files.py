@@ -31,8 +31,8 @@ def program_of(name: str) -> Program:
     return found[0]
 
 
-def time_of(given: str, now: datetime) -> datetime:
-    """Return the time that `--since` names. Raises CommandError.
+def time_of(given: str, now: datetime, *, option: str = "--since") -> datetime:
+    """Return the time that an option names. Raises CommandError.
 
     >>> time_of("7d", datetime(2026, 11, 28, tzinfo=UTC)).isoformat()
     '2026-11-21T00:00:00+00:00'
@@ -42,7 +42,9 @@ def time_of(given: str, now: datetime) -> datetime:
         return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
     with suppress(ValueError):
         return datetime.fromisoformat(given).astimezone()
-    raise CommandError(f"--since is a time as 2026-11-28 or 2026-11-28T09:15, or 7d, 12h, 30m, not {given!r}")
+    raise CommandError(
+        f"{option} is a time as 2026-11-28 or 2026-11-28T09:15, or 7d, 12h, 30m, not {given!r}"
+    )
 
 
 def chosen(folder: Path | None, programs: Sequence[str] | None, since: str | None) -> list[SessionFile]:

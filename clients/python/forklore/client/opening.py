@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from forklore.client.transports.http import AsyncCredential, Credential
-    from forklore.client.transports.in_process import Embed
+    from forklore.client.transports.in_process import Model
 
 
 def over_http(
@@ -45,7 +45,7 @@ def async_on_lambda(function: str, identity: Identity, boto_client: Any) -> Asyn
     return AsyncLambdaTransport(LambdaTransport(function, identity, client=boto_client))
 
 
-def in_process(data: str | Path | None, identity: Identity, recall: "Embed | None" = None) -> Transport:
+def in_process(data: str | Path | None, identity: Identity, recall: "Model | None" = None) -> Transport:
     """Return the transport to a service in this process. Raises InputError."""
     from forklore.client.transports.in_process import InProcessTransport
 
@@ -53,7 +53,7 @@ def in_process(data: str | Path | None, identity: Identity, recall: "Embed | Non
 
 
 def async_in_process(
-    data: str | Path | None, identity: Identity, recall: "Embed | None" = None
+    data: str | Path | None, identity: Identity, recall: "Model | None" = None
 ) -> AsyncTransport:
     """Return the transport to a service in this process, which the first call opens."""
     from forklore.client.transports.in_process import AsyncInProcessTransport

@@ -91,9 +91,11 @@ export interface AdminNamePage {
 /** What to search for; without `userId` in every tree. */
 export interface AdminSearchConversations {
 	afterCursor?: string | null | undefined;
+	around?: number | null | undefined;
 	conversationId?: string | null | undefined;
 	includeEntry?: boolean | null | undefined;
 	limit?: number | null | undefined;
+	minScore?: number | null | undefined;
 	query: string;
 	searchType?: "auto" | "fulltext" | "semantic" | readonly ("fulltext" | "semantic")[] | null | undefined;
 	userId?: string | null | undefined;
@@ -547,9 +549,14 @@ export interface Health {
 	version?: string;
 }
 
-/** An entry that fits the query. `highlights`: its text around the words. `score`: how well. */
+/**
+ * An entry that fits the query. `highlights`: its text around the words. `score`: how well.
+ *
+ * `around`: whole turns with it, oldest first.
+ */
 export interface Hit {
 	agentId?: string;
+	around?: Entry[];
 	conversationId: string;
 	conversationTitle: string | null;
 	createdAt: string;
@@ -720,9 +727,11 @@ export type Scope = "tree" | "branch";
 /** What to search for: words to rank by; `+word` and `"some words"` must occur in an entry. */
 export interface SearchConversations {
 	afterCursor?: string | null | undefined;
+	around?: number | null | undefined;
 	conversationId?: string | null | undefined;
 	includeEntry?: boolean | null | undefined;
 	limit?: number | null | undefined;
+	minScore?: number | null | undefined;
 	query: string;
 	searchType?: "auto" | "fulltext" | "semantic" | readonly ("fulltext" | "semantic")[] | null | undefined;
 }
@@ -850,6 +859,7 @@ export type ListConversationsArguments = {
 	query?: string | undefined;
 	agentId?: string | undefined;
 	tag?: string | undefined;
+	createdSince?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -1119,6 +1129,7 @@ export type AdminListConversationsArguments = {
 	ancestry?: Ancestry | undefined;
 	agentId?: string | undefined;
 	tag?: string | undefined;
+	createdSince?: string | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };

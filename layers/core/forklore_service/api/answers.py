@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, ParamSpec
 
 from pydantic import Field
 
-from forklore_service.api.fields import TIME_PATTERN, UUID_PATTERN
+from forklore_service.api.fields import UUID_PATTERN, Time
 from forklore_service.domain import content, ids
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.alternatives import ALTERNATIVES_MAX
 from forklore_service.domain.answer_logs import AnswerState, Standing
 from forklore_service.domain.attachments import SHA256_PATTERN, FileState
-from forklore_service.domain.content import LINE_CHARACTERS, WORD_CHARACTERS, Held
+from forklore_service.domain.content import LINE_CHARACTERS, WORD_CHARACTERS, BesideText
 from forklore_service.domain.jsontext import JsonText
 from forklore_service.domain.model import Channel, ForkPosition
 from forklore_service.limits import KEY_CHARACTERS_MAX
@@ -43,7 +43,6 @@ _Answer = TypeVar("_Answer", bound=Mapping[str, object])
 LEFT_OUT = "left out"
 Maybe = Annotated[_T | None, LEFT_OUT]
 """A member that an answer leaves out where there is nothing to show. It is never null."""
-Time = Annotated[str, Field(pattern=TIME_PATTERN)]
 Id = Annotated[str, Field(pattern=UUID_PATTERN)]
 Sha256 = Annotated[str, Field(pattern=SHA256_PATTERN)]
 Cursor = Annotated[str | None, Field(description="The position to go on from; null where the list ends.")]
@@ -269,7 +268,7 @@ class Line(TypedDict):
     text: Maybe[Annotated[str, Field(max_length=LINE_CHARACTERS)]]
     tool: Maybe[Word]
     failed: Maybe[Annotated[bool, Field(default=False)]]
-    holds: Maybe[list[Held]]
+    holds: Maybe[list[BesideText]]
     saidAt: Maybe[Time]
 
 
@@ -372,7 +371,10 @@ class Ancestors(TypedDict):
 
 
 class Hit(TypedDict):
-    """An entry that fits the query. `highlights`: its text around the words. `score`: how well."""
+    """An entry that fits the query. `highlights`: its text around the words. `score`: how well.
+
+    `around`: whole turns with it, oldest first.
+    """
 
     conversationId: Id
     conversationTitle: str | None
@@ -383,6 +385,7 @@ class Hit(TypedDict):
     highlights: list[str]
     score: float
     entry: Maybe[Entry]
+    around: Maybe[list[Entry]]
 
 
 class SearchPage(TypedDict):
@@ -652,8 +655,8 @@ def _sending(upload: "Upload") -> Sending:
 
 
 @_shown
-def hit(hit: "search.Hit", *, with_entry: bool) -> Hit:
-    """Return what a search has found. with_entry: whether it holds the entry."""
+def hit(hit: "search.Hit", *, with_entry: bool, with_turns: bool) -> Hit:
+    """Return what a search has found. with_entry, with_turns: whether it holds these."""
     return {
         "conversationId": hit.conversation.conversation_id,
         "conversationTitle": hit.conversation.described.title,
@@ -664,6 +667,7 @@ def hit(hit: "search.Hit", *, with_entry: bool) -> Hit:
         "highlights": hit.highlights,
         "score": hit.score,
         "entry": entry(hit.entry) if with_entry else None,
+        "around": [entry(one) for one in hit.around] if with_turns else None,
     }
 
 

@@ -34,6 +34,7 @@ class ListConversations(Watched):
     query: Annotated[str, Field(max_length=500)] | None = None
     agent_id: fields.AgentId | None = None
     tag: fields.TagFilter | None = None
+    created_since: fields.Time | None = None
     limit: fields.Limit200 = 20
     after_cursor: fields.Cursor | None = None
 
@@ -47,6 +48,8 @@ class SearchConversations(Request):
     after_cursor: fields.Cursor | None = None
     search_type: fields.SearchTypes | None = None
     include_entry: bool | None = None
+    around: Annotated[int, Field(ge=0, le=3), fields.WHOLE] | None = None
+    min_score: float | None = None
 
 
 class DeleteConversation(Request):

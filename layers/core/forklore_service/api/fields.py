@@ -143,6 +143,7 @@ def _few_tags(value: Any) -> Any:
 Title = Annotated[str, Field(max_length=TITLE_CHARACTERS_MAX)]
 AgentId = Annotated[str, Field(min_length=1, max_length=255)]
 ContentType = Annotated[str, Field(min_length=1, max_length=127)]
+Time = Annotated[str, Field(pattern=TIME_PATTERN)]
 TagName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
 Tags = Annotated[
     dict[TagName, Annotated[str, Field(max_length=256)]],
@@ -385,6 +386,6 @@ Revision = Annotated[int, Field(ge=0, le=INTEGER_MAX), WHOLE]
 PositionInLog = Annotated[int, Field(ge=0, le=9_999), WHOLE]
 """A place in the log of an answer, or one that none has."""
 PositionInQuery = Annotated[int, Field(ge=0, le=9_999), BeforeValidator(_counted)]
-"""The same in a query string."""
+"""A `PositionInLog` in a query string, which has its digits."""
 RevisionInQuery = Annotated[int, Field(ge=0, le=INTEGER_MAX), BeforeValidator(_counted)]
-"""The same in a query string."""
+"""A `Revision` in a query string, which has its digits."""

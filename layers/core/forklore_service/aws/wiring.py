@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+from forklore_service.domain.meaning import Nearness
 from forklore_service.domain.tree import WAIT_SECONDS
 from forklore_service.limits import ATTACHMENT_BYTES_MAX, RETENTION_DAYS_MAX
 from forklore_service.storage.clients import make_client
@@ -47,7 +48,8 @@ class ServiceSettings(NamedTuple):
     retention_days: for how long a tree is kept after its last use; 0: for ever.
     ignore_retention_tag: whether the tag `retention` keeps no tree. logs_users: whether the line of
     a change names its user, in place of a hash. attachments: the bucket of their bytes; None: there
-    are no attachments. attachment_bytes_max: of one.
+    are no attachments. attachment_bytes_max: of one. user_attachment_bytes_max: of all of one user
+    together; 0: any number.
     """
 
     table_name: str
@@ -63,6 +65,7 @@ class ServiceSettings(NamedTuple):
     logs_users: bool = False
     attachments: str | None = None
     attachment_bytes_max: int = ATTACHMENT_BYTES_MAX
+    user_attachment_bytes_max: int = 0
 
     @classmethod
     def from_environment(cls) -> "ServiceSettings":
@@ -97,6 +100,7 @@ class ServiceSettings(NamedTuple):
             user_requests_per_minute=_whole("FORKLORE_USER_REQUESTS_PER_MINUTE"),
             attachments=os.environ.get("FORKLORE_ATTACHMENTS") or None,
             attachment_bytes_max=attachment_bytes,
+            user_attachment_bytes_max=_whole("FORKLORE_ATTACHMENTS_PER_USER") * MEGABYTE,
         )
 
 
@@ -144,12 +148,13 @@ class Given(NamedTuple):
     """What a process uses in place of AWS. None: AWS's.
 
     new_client: returns a client of DynamoDB. queue: takes the announced work. objects: keep the
-    bytes of attachments.
+    bytes of attachments. nearness: as of Table.
     """
 
     new_client: Callable[[], Any] | None = None
     queue: Queue | None = None
     objects: Objects | None = None
+    nearness: Nearness | None = None
 
 
 _given = Given()
@@ -172,7 +177,8 @@ def give(given: Given) -> Given:
 def open_table() -> Table:
     settings = ServiceSettings.from_environment()
     client = _given.new_client() if _given.new_client else make_client(settings.dynamodb_endpoint)
-    return Table(Connection(client, settings.table_name, Clock()), objects=open_objects())
+    connection = Connection(client, settings.table_name, Clock())
+    return Table(connection, objects=open_objects(), nearness=_given.nearness)
 
 
 @cache

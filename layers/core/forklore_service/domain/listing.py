@@ -70,12 +70,14 @@ class Filter(NamedTuple):
     """What a conversation must be like to be listed. None: anything.
 
     query: a part of a title; upper and lower case are equal. agent_id: its logical agent.
-    tag: `name` or `name:value`. Each field has the name of a parameter of the list.
+    tag: `name` or `name:value`. created_since: when it was created at the earliest.
+    Each field has the name of a parameter of the list.
     """
 
     query: str | None = None
     agent_id: str | None = None
     tag: str | None = None
+    created_since: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -90,6 +92,7 @@ class Filter(NamedTuple):
             any(query in (one.title or "").casefold() for one in titled)
             and self.agent_id in (None, conversation.agent_id)
             and (self.tag is None or Tag.of(self.tag).is_of(conversation))
+            and conversation.created_at >= (self.created_since or "")
         )
 
 
@@ -98,8 +101,8 @@ EVERYTHING = Filter()
 
 TOP = ListKey("9999-12-31T23:59:59.999Z", "ffffffff-ffff-ffff-ffff-ffffffffffff")
 """A place above every tree."""
-NOW = TOP._replace(conversation_id="ffffffff-ffff-ffff-ffff-fffffffffffe")
-"""A place above which no row has moved: a walk from there shows rows where they stand now."""
+NONE_MOVED = TOP._replace(conversation_id="ffffffff-ffff-ffff-ffff-fffffffffffe")
+"""Where a walk begins that shows each row where it stands now: above it no row has moved."""
 BOTTOM = ListKey("", "")
 """A place below every tree."""
 

@@ -33,6 +33,7 @@ class Answers(Entries, Conversations):
         require(given.get("id") not in used, *CONFLICT, reason="id_in_use")
         if standing:
             standing.parts.append(END)
+            standing.is_replaced = True
         said: Json = {"conversationId": opened.id, "userId": r.caller.user, "clientId": r.caller.client}
         said |= {"agentId": given.get("agentId"), "createdAt": chosen.get("createdAt", NOT_CHOSEN)}
         said = {name: held for name, held in said.items() if held is not None} | {"afterEntryId": after}
@@ -58,7 +59,7 @@ class Answers(Entries, Conversations):
         require(after < len(log.parts), *INVALID)
         pieces = [(at, part) for at, part in enumerate(log.parts) if part not in (None, STOP, END)]
         parts = [{"position": at, "content": part} for at, part in pieces if at > after]
-        return 200, self._status(log) | {"parts": parts}
+        return 200, self._status(log) | {"parts": parts if self._is_told(log) else []}
 
     def stop_answer(self, r: Request, _chosen: Json) -> Outcome:
         log = self._log(r, minimum="writer")
@@ -87,6 +88,12 @@ class Answers(Entries, Conversations):
         found = [log for log in self.logs if (log.id, log.begun_in) == (r.given["answerId"], opened)]
         require(found, *NOT_FOUND)
         return found[0]
+
+    def _is_told(self, log: Log) -> bool:
+        """Tell whether the words of an answer may be read, as those of its entry may."""
+        if log.became is None:
+            return not log.is_replaced
+        return log.became["conversationId"] in self.conversations and "erased" not in log.became
 
     def _status(self, log: Log) -> Json:
         became: Json = log.became or {}

@@ -116,4 +116,5 @@ def _passes(given: Json, c: Conversation, root: Conversation | None) -> bool:
         any(given.get("query", "").casefold() in (one.said.get("title") or "").casefold() for one in titled)
         and given.get("agentId") in (None, c.said.get("agentId"))
         and (not name or (tags.get(name) == value if has_value else name in tags))
+        and (c.said.get("createdAt") or "") >= given.get("createdSince", "")
     )

@@ -18,6 +18,7 @@ class Log:
     """An answer that was begun in a conversation. said: what is always shown of it.
 
     parts: None for the beginning, then contents, STOP, END. became: the entry, if it is finished.
+    is_replaced: whether it was ended for another one.
     """
 
     id: str
@@ -25,6 +26,7 @@ class Log:
     said: Json
     parts: list[Json]
     became: Entry | None = None
+    is_replaced: bool = False
 
     @property
     def is_over(self) -> bool:

@@ -37,13 +37,27 @@ class Search(World):
             | {"score": scores.get(entry["id"], Decimal(0))}
             for tree, entry in fitting
         ]
+        if words and "minScore" in r.given:
+            rows = [row for row in rows if row["score"] >= r.given["minScore"]]
         return 200, sorted(rows, key=lambda row: -row["score"])
 
     def _hit(self, r: Request, entry: Entry, shown_by: Conversation) -> Json:
         row = {"conversationId": shown_by.id, "conversationTitle": shown_by.said.get("title")}
         row |= {"entryId": entry["id"], "createdAt": entry["createdAt"], "line": as_line(entry)["line"]}
         row |= {"agentId": entry["agentId"]} if "agentId" in entry else {}
-        return row | ({"entry": entry} if r.given.get("includeEntry", True) else {})
+        row |= {"entry": entry} if r.given.get("includeEntry", True) else {}
+        return row | ({"around": around(entry, shown_by, r.given["around"])} if "around" in r.given else {})
+
+
+def around(entry: Entry, shown_by: Conversation, turns: int) -> list[Entry]:
+    """Return the turn of an entry, and so many on each side of it. No turn here is a long one."""
+    split: list[list[Entry]] = [[]]
+    for one in filter(is_history, shown_by.view()):
+        split += [[]] if (as_line(one)["line"].get("role") or "").casefold() == "user" else []
+        split[-1].append(one)
+    split = [turn for turn in split if turn]
+    [at] = [place for place, turn in enumerate(split) if entry in turn]
+    return [one for turn in split[max(0, at - turns) : at + turns + 1] for one in turn]
 
 
 def asked_for(query: str) -> tuple[list[str], list[str]]:

@@ -28,9 +28,11 @@ from forklore_service.errors import (
 from forklore_service.limits import escaped_size
 from forklore_service.storage import items
 from forklore_service.storage.table import Table
+from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.reading.conversation_lists import ListRequest, list_conversations
 from forklore_service.usecases.reading.fork_lists import list_forks
+from forklore_service.usecases.shared.answer_logs import AnswerRef, delete_log
 from forklore_service.usecases.shared.requests import Fork
 from tests.service.usecases.answers.conftest import NOW_S
 from tests.service.usecases.builders import (
@@ -490,6 +492,46 @@ def test_a_finished_answer_can_be_read_for_a_day(table: Table, clock: Standing, 
     with pytest.raises(NotFoundError):
         shown(table)
     assert read(table) == ["Why?", "Because."]
+
+
+@pytest.mark.parametrize("gone", ["branch", "entry", "erased", "taken over"])
+def test_the_words_of_an_answer_are_gone_with_what_it_has_become(
+    store: Store, table: Table, asked: EntryId, gone: str
+) -> None:
+    begin(table, by=BOB, after=asked)
+    write(table, 0, '["SECRET"]', by=BOB)
+    if gone == "taken over":
+        begin(table, B, take_over=True)
+    else:
+        stop(table)
+        entry = finish(table, "SECRET", to=FORK, forked=Fork(ROOT, asked, AFTER))
+        assert [part.content for part in shown(table).parts] == ['["SECRET"]']
+        place = keys.entry(ROOT, entry.entry_id)
+        match gone:
+            case "branch":
+                remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=FORK)
+            case "entry":
+                store.delete(place)
+            case _:
+                store.change(place, erased={"BOOL": True})
+
+    found = shown(table)
+    assert (found.state, found.parts) == ("dropped" if gone == "taken over" else "finished", [])
+    assert found.last.position == (2 if gone == "taken over" else 3)
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_an_answer_that_is_being_deleted_is_not_there(
+    store: Store, table: Table, asked: EntryId, after: int
+) -> None:
+    begin(table)
+    for at in range(3):
+        write(table, at)
+    late = store.process()
+    Wire.of(late).just_before("Query", lambda: delete_log(table, AnswerRef(ROOT, A)))
+
+    with pytest.raises(NotFoundError):
+        shown(late, after=after)
 
 
 def test_a_conversation_that_does_not_exist_has_no_last_entry_first_and_no_answer_then(

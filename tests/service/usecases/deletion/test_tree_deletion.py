@@ -268,13 +268,13 @@ def test_without_messages_the_sweep_completes_the_deletion(world: World) -> None
     assert left(world.store) == remains(world.before)
 
 
-def test_the_messages_for_the_tree_and_its_children_are_delayed_by_the_wait(world: World) -> None:
+def test_the_messages_are_delayed_by_the_wait_but_for_children_that_have_children(world: World) -> None:
     mailbox = Mailbox()
     queue = mailbox.queue
 
     delete_conversation(world.store.process(), queue, caller=ANN, conversation_id=ROOT, wait_s=7)
 
-    assert mailbox.messages == [Message(CHILD, 8), Message(SIBLING, 8), Message(ROOT, 8)]
+    assert mailbox.messages == [Message(CHILD, 0), Message(SIBLING, 8), Message(ROOT, 8)]
 
 
 def test_a_started_tree_is_deleted_alone_and_leaves_the_list_of_its_parents_children(world: World) -> None:

@@ -2,7 +2,7 @@
 
 import heapq
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -66,6 +66,12 @@ def register(app: typer.Typer) -> None:
         tag: Annotated[
             str | None, typer.Option("--tag", metavar="KEY[:VALUE]", help="Only those with this tag.")
         ] = None,
+        created_since: Annotated[
+            str | None,
+            typer.Option(
+                "--created-since", metavar="TIME", help="Only those made since: 2026-11-28, or 7d, 12h."
+            ),
+        ] = None,
         by_origin: Annotated[
             bool, typer.Option("--by-origin", help="Sort by when each began, imported ones at their source.")
         ] = False,
@@ -86,6 +92,7 @@ def register(app: typer.Typer) -> None:
             "query": query,
             "agent_id": agent,
             "tag": tag,
+            "created_since": None if created_since is None else _stamp(created_since),
         }
         if names:
             others = [name for name, held in chosen.items() if held is not None and name != "query"]
@@ -99,6 +106,14 @@ def register(app: typer.Typer) -> None:
         elif order != "created":
             listed = by_use(listed)
         show_conversations(shell, islice(listed, number), by_origin=by_origin)
+
+
+def _stamp(time: str) -> str:
+    """Return the time that `--created-since` names as the service takes it. Raises CommandError."""
+    from forklore.cli.session_files import time_of
+
+    at = time_of(time, datetime.now(UTC), option="--created-since").astimezone(UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def show_conversations(

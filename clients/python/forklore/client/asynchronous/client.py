@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from forklore.client.transports.http import AsyncCredential
-    from forklore.client.transports.in_process import Embed
+    from forklore.client.transports.in_process import Model
 
 PAGE_ROWS = 100
 
@@ -89,12 +89,13 @@ class AsyncForklore:
         client: str | None = None,
         data: str | Path | None = None,
         roles: tuple[str, ...] = (),
-        recall: "Embed | None" = None,
+        recall: "Model | None" = None,
     ) -> Self:
         """Return a client with the whole service in this process. It needs the extra `local`.
 
         data: the folder that keeps everything; None: everything is forgotten at the end. recall:
-        returns a vector of each text, by which `recall` finds what is meant; None: words do.
+        `"wordllama"`, which the extra `recall` installs, or a function that returns a vector of
+        each text: by it `recall` finds what is meant. None: words do.
         `close` stops the service.
         Raises InputError if the folder cannot be used, in the first call, which opens it.
         """
@@ -240,13 +241,24 @@ class AsyncForklore:
 
         return AsyncPages(fetch)
 
-    async def recall(self, question: str, *, limit: int = HITS) -> tuple[results.Hit, ...]:
+    async def recall(
+        self,
+        question: str,
+        *,
+        limit: int = HITS,
+        around: int | None = None,
+        min_score: float | None = None,
+    ) -> tuple[results.Hit, ...]:
         """Return the entries that fit a question best, of all that the caller may see.
 
         By meaning and words where the service has a model, else by words. Marks demand nothing
         here: to demand words, `search`.
+        around: each hit has its whole turn, and so many before and after it. min_score: no hit has
+        a lower one.
         """
-        page = await self.api.search_conversations(query=asked(question), limit=limit)
+        page = await self.api.search_conversations(
+            query=asked(question), limit=limit, around=around, min_score=min_score
+        )
         return page.data
 
     def names(self, prefix: str | None = None) -> AsyncPages[results.Name]:

@@ -4,6 +4,7 @@ Generated from the table of operations by `python -m tools.client`. Do not chang
 """
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Literal, Required, TypedDict
 
 LENGTHS_MAX: Mapping[str, int] = {
@@ -167,11 +168,6 @@ class AdminEraseUser(Keyed, Justified, total=False):
     user_id: Required[str]
 
 
-class SearchArguments(GetAttachment, total=False):
-    search_type: Literal["auto", "fulltext", "semantic"] | Sequence[Literal["fulltext", "semantic"]] | None
-    include_entry: bool | None
-
-
 class ListForks(ListMemberships, total=False):
     missing: Literal["empty"] | None
 
@@ -246,8 +242,11 @@ class AdminDeleteName(AdminLookUpName, total=False):
     expect_revision: int | None
 
 
-class SearchConversations(SearchArguments, Paged, total=False):
-    query: Required[str]
+class SearchArguments(GetAttachment, total=False):
+    search_type: Literal["auto", "fulltext", "semantic"] | Sequence[Literal["fulltext", "semantic"]] | None
+    include_entry: bool | None
+    around: int | None
+    min_score: float | Decimal | None
 
 
 class MergeArguments(Keyed, total=False):
@@ -287,16 +286,6 @@ class EntriesArguments(TypedDict, total=False):
     epoch: Literal["latest", "all"] | int | None
 
 
-class ConversationsArguments(TypedDict, total=False):
-    mode: Literal["latest-fork", "current", "roots", "all"] | None
-    order: Literal["used", "created"] | None
-    ancestry: Literal["roots", "children", "all"] | None
-    archived: Literal["exclude", "include", "only"] | None
-    query: str | None
-    agent_id: str | None
-    tag: str | None
-
-
 class SyncContext(Keyed, total=False):
     content_type: Required[str]
     content: Required[Sequence[Any]]
@@ -307,8 +296,19 @@ class SyncContext(Keyed, total=False):
     usage: Mapping[str, Any] | None
 
 
-class AdminSearchConversations(SearchConversations, Justified, total=False):
-    user_id: str | None
+class SearchConversations(SearchArguments, Paged, total=False):
+    query: Required[str]
+
+
+class ConversationsArguments(TypedDict, total=False):
+    mode: Literal["latest-fork", "current", "roots", "all"] | None
+    order: Literal["used", "created"] | None
+    ancestry: Literal["roots", "children", "all"] | None
+    archived: Literal["exclude", "include", "only"] | None
+    query: str | None
+    agent_id: str | None
+    tag: str | None
+    created_since: str | None
 
 
 class AdminListConversations(AdminListMemberships, total=False):
@@ -317,6 +317,11 @@ class AdminListConversations(AdminListMemberships, total=False):
     ancestry: Literal["roots", "children", "all"] | None
     agent_id: str | None
     tag: str | None
+    created_since: str | None
+
+
+class AdminSearchConversations(SearchConversations, Justified, total=False):
+    user_id: str | None
 
 
 class ListConversations(ConversationsArguments, ListMemberships, total=False):

@@ -418,13 +418,15 @@ class AnswerLog(AnswerStatus):
 
 @result
 class Hit(Value):
-    """An entry that fits the query. `highlights`: its text around the words. `score`: how well."""
+    """An entry that fits the query. `highlights`: its text around the words. `score`: how well.
+    `around`: whole turns with it, oldest first."""
 
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "conversation_id": an_id,
         "entry_id": an_id,
         "line": Line.of,
         "entry": Entry.of,
+        "around": many(Entry.of),
     }
 
     conversation_id: str
@@ -436,6 +438,7 @@ class Hit(Value):
     highlights: list[str]
     score: float | Decimal
     entry: Entry | None = None
+    around: tuple[Entry, ...] = ()
 
 
 @result

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from forklore.client.calls import Call, RawAnswer
 from forklore.client.errors import InputError, UnavailableError
@@ -17,8 +17,22 @@ if TYPE_CHECKING:
 
 Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns a vector of each text, all of one length."""
+Model: TypeAlias = Embed | Literal["wordllama"]
+"""What makes vectors of texts: a function, or the model that the extra `recall` installs."""
 LOOK_SECONDS = 0.02
 """How often a call that waits looks for a commit."""
+
+
+def installed_model() -> Model | None:
+    """Return the model of the extra `recall`, if it is installed.
+
+    Raises MissingExtraError without the extra `local`.
+    """
+    from forklore.extras import needing
+
+    with needing("local"):
+        from forklore_local.in_process.models import is_installed
+    return "wordllama" if is_installed() else None
 
 
 class InProcessTransport:
@@ -34,13 +48,13 @@ class InProcessTransport:
 
     @classmethod
     def open(
-        cls, data: str | Path | None, identity: Identity, recall: Embed | None = None
+        cls, data: str | Path | None, identity: Identity, recall: Model | None = None
     ) -> "InProcessTransport":
         """Return the transport to a service that keeps its data in a folder.
 
         data: the folder, which is made if it is missing; None: everything is forgotten at the end.
-        recall: returns vectors of texts, by which a search finds what is meant; None: words do.
-        Raises InputError if the folder cannot be used.
+        recall: makes vectors of texts, by which a search finds what is meant; None: words do.
+        Raises InputError if the folder cannot be used, or there is no such model.
         """
         from forklore.extras import needing
 
@@ -161,7 +175,7 @@ class AsyncInProcessTransport:
 
     @classmethod
     def open(
-        cls, data: str | Path | None, identity: Identity, recall: Embed | None = None
+        cls, data: str | Path | None, identity: Identity, recall: Model | None = None
     ) -> "AsyncInProcessTransport":
         """Return the transport to a service that keeps its data in a folder.
 
@@ -205,7 +219,7 @@ class AsyncInProcessTransport:
 class _Opening:
     """A service that is opened when it is first needed. Threads may share it."""
 
-    def __init__(self, data: str | Path | None, identity: Identity, recall: Embed | None) -> None:
+    def __init__(self, data: str | Path | None, identity: Identity, recall: Model | None) -> None:
         self._data, self._identity, self._recall = data, identity, recall
         self._lock = threading.Lock()
         self._opened: InProcessTransport | None = None

@@ -62,10 +62,14 @@ def _search(request: CheckedRequest, list_of: list[str | None], *, of_user: str 
             with_entries=with_entries,
             of_user=of_user,
             conversation_id=body.conversation_id,
+            around=body.around,
+            score_min=body.min_score,
         ),
     )
     return {
-        "data": [answers.hit(hit, with_entry=with_entries) for hit in page.rows],
+        "data": [
+            answers.hit(hit, with_entry=with_entries, with_turns=body.around is not None) for hit in page.rows
+        ],
         "afterCursor": cursors.of_search(resource, page.resume),
         "complete": page.is_complete,
     }

@@ -62,7 +62,8 @@ def close_tree(
 def close_children(table: Table, queue: Queue, child_keys: Iterable[Key], *, delay_s: int) -> None:
     """Delete the trees that CHILD items name, whoever owns them, up to the work of the worker.
 
-    The CHILD items stay. delay_s: the delay of the messages that announce these deletions.
+    The CHILD items stay. delay_s: the delay of the messages that announce these deletions. What may
+    have children of its own is announced at once, so that a worker closes these.
     Raises UnavailableError, as `close_tree` does.
     """
     for some in in_batches(child_keys, CHILDREN_AT_ONCE):
@@ -70,7 +71,9 @@ def close_children(table: Table, queue: Queue, child_keys: Iterable[Key], *, del
         looking = table.heads_of(list(marked))
         new = _groups(table, (child for child, was_live in marked.items() if was_live))
         _close_conversations(table, _heads(table, looking, new))
-        queue.announce([_child_of(child_key) for child_key in some], delay_s=delay_s)
+        alone = [child for child, group in new.items() if group.children == 0]
+        queue.announce(child for child in marked if child not in alone)
+        queue.announce(alone, delay_s=delay_s)
 
 
 def tombstone(

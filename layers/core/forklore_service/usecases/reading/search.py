@@ -22,8 +22,10 @@ from forklore_service.storage import bodies
 from forklore_service.storage.bodies import CHUNK_BYTES
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import QUERY_BYTES_MAX, Table
+from forklore_service.usecases.reading.turns import turns_around
 from forklore_service.usecases.shared import cursors, tree_rows
 from forklore_service.usecases.shared.cursors import InvalidCursor
+from forklore_service.usecases.shared.drafts import answer_bytes
 from forklore_service.usecases.shared.loading import LoadedConversation, load_conversation
 from forklore_service.usecases.shared.visibility import Showing
 
@@ -88,6 +90,8 @@ class SearchRequest(NamedTuple):
     query. by_words: whether words rank, too. with_entries: whether the hits need their content.
     of_user: for a caller who bypasses membership, the user whose trees are searched. None: all.
     conversation_id: what to look through alone, with what it has inherited. None: all trees.
+    around: how many turns before and after a hit are wanted, with its own; None: none at all.
+    score_min: hits of a ranking have this score or a better one; None: any.
     """
 
     query: matching.Query
@@ -98,6 +102,8 @@ class SearchRequest(NamedTuple):
     with_entries: bool = True
     of_user: str | None = None
     conversation_id: str | None = None
+    around: int | None = None
+    score_min: float | None = None
 
 
 class Hit(NamedTuple):
@@ -105,7 +111,8 @@ class Hit(NamedTuple):
 
     conversation: the one that was looked through; else the one that owns the entry, or if that was
     removed, one that shows it. entry: without its content if that was not asked for.
-    highlights: text around the words. score: 0 if the query ranks nothing.
+    highlights: text around the words. score: 0 if the query ranks nothing. around: whole
+    turns, with that of the entry, oldest first; empty if they are too long, or the answer is.
     """
 
     conversation: Conversation
@@ -113,6 +120,7 @@ class Hit(NamedTuple):
     line: content.Line
     highlights: list[str]
     score: float
+    around: Sequence[Entry] = ()
 
 
 class HitPage(NamedTuple):
@@ -146,10 +154,10 @@ def search(table: Table, *, caller: Caller, request: SearchRequest) -> HitPage:
     looking.read_all(rows if after.ranking is None else _rows_of(after.ranking, rows))
     place = looking.place if looking.is_over else None
     if not request.query.words:
-        return HitPage(looking.hits, place and SearchCursor(place), after.place is place is None)
+        return HitPage(looking.shown(caller), place and SearchCursor(place), after.place is place is None)
     resume = looking.rank(after.ranking, end=place)
     is_complete = after.place is None and (after.ranking.end if after.ranking else place) is None
-    return HitPage(looking.hits, resume, is_complete)
+    return HitPage(looking.shown(caller), resume, is_complete)
 
 
 def _rows(table: Table, user_id: str | None, after: SearchPlace | None) -> Iterator[ListKey]:
@@ -433,6 +441,8 @@ class _Looking:
             by_words = [meaning.score(one.near, words, best=best) for one, words in pairs]
         scored = [*zip(by_words, self.candidates, strict=True)]
         scored.sort(key=lambda one: -one[0])  # equal ones stay as they were read
+        if self.request.score_min is not None:
+            scored = [one for one in scored if one[0] >= self.request.score_min]
         if ranking is not None:
             scored = [one for one in scored if _is_after(ranking, *one)]
         self.shown_query = matching.by_weight(query, weights)
@@ -447,6 +457,32 @@ class _Looking:
         if not scored or self.last is None:
             return end and SearchCursor(end)
         return SearchCursor(self.start, Ranking(before, end, weights, best, *self.last))
+
+    def shown(self, caller: Caller) -> list[Hit]:
+        """Return the hits with the turns around them, as far as the answer has room."""
+        if self.request.around is None:
+            return self.hits
+        views = dict[str, LoadedConversation]()
+        shown = []
+        for hit in self.hits:
+            conversation_id, around = hit.conversation.conversation_id, list[Entry]()
+            if self.answer_bytes < PAGE_BYTES_MAX:
+                if (loaded := self.inside or views.get(conversation_id)) is None:
+                    loaded = load_conversation(self.table, conversation_id, caller=caller, describes=False)
+                    views[conversation_id] = loaded
+                around = turns_around(
+                    self.table,
+                    loaded.group.group_id,
+                    loaded.view,
+                    hit.entry.entry_id,
+                    self.request.around,
+                )
+            size = sum(map(answer_bytes, around))
+            if self.answer_bytes + size > PAGE_BYTES_MAX:
+                around, size = [], 0
+            self.answer_bytes += size
+            shown.append(hit._replace(around=around))
+        return shown
 
     def _read_trees(self, trees: Iterable[str], candidates: Sequence[_Candidate]) -> Found:
         """Return GROUP and the user's MEM of each tree, and each owner's CONV if it has one."""

@@ -700,14 +700,26 @@ class Conversation:
         """
         return self._api.update_conversation(self.resolve(), **fields)
 
-    def recall(self, question: str, *, limit: int = HITS) -> tuple[results.Hit, ...]:
+    def recall(
+        self,
+        question: str,
+        *,
+        limit: int = HITS,
+        around: int | None = None,
+        min_score: float | None = None,
+    ) -> tuple[results.Hit, ...]:
         """Return the entries that fit a question best, of those that this conversation shows.
 
         What only a sibling says is not found, and counts nothing. By meaning and words where the
         service has a model, else by words. Marks demand nothing: to demand words, `search`.
+        around, min_score: as of `Forklore.recall`.
         """
         page = self._api.search_conversations(
-            query=asked(question), conversation_id=self.resolve(), limit=limit
+            query=asked(question),
+            conversation_id=self.resolve(),
+            limit=limit,
+            around=around,
+            min_score=min_score,
         )
         return page.data
 

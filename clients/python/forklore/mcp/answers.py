@@ -125,6 +125,26 @@ class Found(_Shown):
     created_at: str
 
 
+class Recalled(_Shown):
+    """An entry that was found, and its turn. `entries`: oldest first. `score`: how it fits."""
+
+    conversation_id: str
+    conversation_title: Text | None
+    entry_id: str
+    score: float
+    entries: list[Said]
+
+
+class Memory(_WithTexts):
+    """What fits the question, the best first.
+
+    `complete`: whether all that you may see was ranked together, not only the newest of it.
+    """
+
+    recalled: list[Recalled]
+    complete: bool
+
+
 class Search(_WithTexts):
     """What was found, the best first. A page may be short, even empty.
 
@@ -252,6 +272,18 @@ def found(hit: results.Hit) -> Found:
         user_id=hit.entry and hit.entry.user_id,
         agent_id=hit.agent_id,
         created_at=hit.line.said_at or hit.created_at,
+    )
+
+
+def recalled(hit: results.Hit) -> Recalled:
+    """Return what a recall has found, with its turns; or alone, if they are too long."""
+    shown = hit.around or [entry for entry in [hit.entry] if entry is not None]
+    return Recalled(
+        conversation_id=hit.conversation_id,
+        conversation_title=hit.conversation_title,
+        entry_id=hit.entry_id,
+        score=hit.score,
+        entries=[said(entry) for entry in shown],
     )
 
 
