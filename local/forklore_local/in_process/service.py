@@ -15,9 +15,6 @@ from typing import Self
 from forklore_local.in_process.folder import DataError
 from forklore_local.in_process.nearness import Model, nearness_by
 from forklore_local.in_process.opened import Opened
-from forklore_service.api.inputs import operation_named
-from forklore_service.api.operation import NOBODY, Service
-from forklore_service.api.requests import KEPT_AS_TEXT
 from forklore_service.api.responses import Response, response_to
 from forklore_service.api.watching import is_news
 from forklore_service.domain.jsontext import read_object
@@ -89,6 +86,11 @@ class EmbeddedService:
         Raises RuntimeError if the service is closed. An exception that a signal raises, such as
         KeyboardInterrupt, leaves each transaction whole.
         """
+        # These models take as long as all else here, and who opens a folder may need none of them.
+        from forklore_service.api.inputs import operation_named
+        from forklore_service.api.operation import NOBODY, Service
+        from forklore_service.api.requests import KEPT_AS_TEXT
+
         opened = self._opened
         if opened is None:
             raise RuntimeError("the service is closed")

@@ -35,6 +35,19 @@ def ask(service: EmbeddedService, operation: str, caller: Caller = ANN, **given:
     return answer.status, json.loads(answer.text) if answer.text else None
 
 
+OPENED = """
+import sys
+from pathlib import Path
+from forklore_local.in_process.service import EmbeddedService
+with EmbeddedService.open(Path(sys.argv[1])):
+    print("pydantic" in sys.modules)
+"""
+
+
+def test_who_opens_a_folder_and_asks_nothing_loads_no_models(tmp_path: Path) -> None:
+    assert subprocess.check_output([sys.executable, "-c", OPENED, tmp_path], text=True) == "False\n"
+
+
 def test_requests_are_answered(service: EmbeddedService) -> None:
     status, made = ask(service, "createConversation", title="trip")
     assert status == 201

@@ -1,5 +1,6 @@
 """`forklore mcp`: the tools for agents, over standard input and output."""
 
+import gc
 import json
 import os
 import shlex
@@ -53,13 +54,17 @@ def register(app: typer.Typer) -> None:
         An agent's program starts it, and speaks to it over standard input and output. The tools
         act as the user of the settings: search, list, read, compare, fork, say, sum up and name.
         """
+        gc.disable()  # hundreds of classes are made, and kept: to look for garbage is a sixth of a start
         with from_extra("mcp"):
             from forklore.mcp.server import make_server
         client = shell.client
+        server = make_server(lambda _: client, may_delete=allow_delete, may_share=allow_share)
+        gc.freeze()
+        gc.enable()
         if import_claude_code and _import_claude_code(shell) == INTERRUPTED:
             return INTERRUPTED
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))  # a thread waits for input
-        make_server(lambda _: client, may_delete=allow_delete, may_share=allow_share).run("stdio")
+        server.run("stdio")
         return DONE
 
 
