@@ -234,12 +234,12 @@ def test_a_turn_that_is_too_long_is_left_out(fl: Forklore) -> None:
         [hit] = chat.recall(question, limit=1, around=around, min_score=0.1)
         return [one.text or "" for one in hit.around]
 
-    assert found("inn first", 0) == ["inn, the first"]
-    assert [len(found("inn first", around)) for around in (1, 2, 3)] == [READ_MAX] * 3
-    assert [len(found("inn last", around)) for around in (1, 3)] == [READ_MAX] * 2
+    assert found("+first inn", 0) == ["inn, the first"]
+    assert [len(found("+first inn", around)) for around in (1, 2, 3)] == [READ_MAX] * 3
+    assert [len(found("+last inn", around)) for around in (1, 3)] == [READ_MAX] * 2
     for step in range(READ_MAX + 1):
         chat.say("tool", f"more {step}")
-    assert found("inn last", 0) == []
+    assert found("+last inn", 0) == []
 
 
 def test_no_hit_has_a_lower_score_than_was_asked_for(fl: Forklore) -> None:
