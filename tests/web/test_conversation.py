@@ -442,6 +442,26 @@ def test_markdown_is_read_and_code_is_copied(
     assert page.evaluate("navigator.clipboard.readText()") == code
 
 
+def test_formulas_are_drawn_and_what_draws_them_comes_with_the_first(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    loaded: list[str] = []
+    blank.on("request", lambda request: loaded.append(request.url))
+    chat = steps.talk(api, "It costs $5, not $6", "No formula")
+    page = open_(blank, user, chat)
+    expect(steps.entry(page, "It costs $5, not $6")).to_be_visible()
+    assert not [one for one in loaded if "/Formula-" in one]
+
+    chat.say("user", "Is $a^2+b^2$ \\(c^2\\)?")
+    chat.say("ai", "It is:\n\n$$\n\\sqrt{c}\n$$\n\nBut $\\frac{1$ is none.")
+
+    expect(steps.entries(page).nth(2).locator("math")).to_have_text(["a2+b2", "c2"])
+    card = steps.entry(page, "It is:")
+    expect(card.get_by_role("group", name="Formula").locator("math msqrt")).to_have_text("c")
+    expect(card).to_contain_text("But $\\frac{1$ is none.")
+    assert len([one for one in loaded if "/Formula-" in one]) == 1
+
+
 def test_a_list_and_a_quotation_in_arabic_begin_at_the_right(blank: Page, api: Forklore, user: str) -> None:
     page = open_(blank, user, steps.talk(api, "Ask", "1. واحد\n2. اثنان\n\n> اقتباس\n\n- one"))
     card = steps.entry(page, "واحد")

@@ -135,6 +135,28 @@ def test_hostile_markdown_is_read_and_nothing_of_it_is_active_or_asked_for(
     quiet()
 
 
+def test_a_hostile_formula_leads_nowhere_and_has_no_style(
+    blank: Page, api: Forklore, user: str, quiet: Any
+) -> None:
+    formulas = [
+        rf"\href{{javascript:{RUN}}}{{x}}",
+        rf"\htmlStyle{{position:fixed}}{{x}} \htmlData{{a=b}}{{x}} \url{{{ELSEWHERE}}}",
+        rf"\includegraphics{{{ELSEWHERE}.png}}",
+        rf"\text{{<img src=/x onerror={RUN}> ]]> <style>}} \pmb{{x}}",
+        r"\fcolorbox{red}{yellow}{z} \rule{1000em}{1000em} \kern{-1000em}",
+    ]
+    made = steps.talk(api, *[f"$${one}$$" for one in formulas])
+
+    page = steps.sign_in(blank, user, at=steps.at_conversation(made.id))
+
+    drawn = steps.feed(page).locator("math")
+    expect(drawn).to_have_count(len(formulas))
+    expect(drawn.nth(3)).to_contain_text("<img src=/x")
+    expect(steps.feed(page).locator("math [style], math [href], math [src], math a")).to_have_count(0)
+    assert (steps.resting(page, drawn.last))["height"] < 500
+    quiet()
+
+
 def test_a_hostile_message_is_written_sent_and_edited(
     blank: Page, api: Forklore, user: str, quiet: Any
 ) -> None:
@@ -318,6 +340,10 @@ def test_texts_of_5_mb_are_shown_in_parts_and_the_page_stays_usable(
 def test_texts_that_slow_readers_of_markdown_down_take_no_time(blank: Page, api: Forklore, user: str) -> None:
     made = api.create()
     slow = ["[", "*a ", "<a ", "`a", "![", "[a](", "http://", "> ", "|a", "**", "a@", "<!--"]
+    slow += ["$a", "$a ", "$$", "\n$$a", "\\(a", "\n\\[a"]
+    formulas = [r"\frac{1}{" * 330 + "}" * 330, "x^{" * 800 + "}" * 800, r"\sqrt" * 670 + "2", "{" * 3_300]
+    slow += [f"\n\n$${one}$$\n" for one in formulas]
+    slow += [r"$$\def\a{" + "x" * 900 + "}" + r"\a" * 1_200 + "$$"]
     texts = [f"{number} is slow\n{one * (3_500 // len(one))}" for number, one in enumerate(slow)]
     steps.say_all(made, [*texts, f"a is slow\n```a{' ' * 3_500}b"])
 

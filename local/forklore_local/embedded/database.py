@@ -132,13 +132,13 @@ class Database:
         if self._path is None:
             return
         if not _may_be_written(self._path):
-            raise StoreFailedError(f"{self._path.parent} cannot be written", reason="read_only")
+            raise StoreFailedError("the folder cannot be written", reason="read_only")
         try:
             with TemporaryFile(dir=self._path.parent) as file:
                 file.write(bytes(ROOM_BYTES))
         except OSError as error:
             is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            told = f"the disk of {self._path.parent} {'is full' if is_full else 'failed'}"
+            told = f"the disk of the folder {'is full' if is_full else 'failed'}"
             raise StoreFailedError(told, reason="full" if is_full else "failed") from error
 
     def moment(self) -> int | None:
@@ -175,7 +175,7 @@ class Database:
             raise UnavailableError(self.refusal)
         if self._is_replaced:
             assert self._path is not None
-            text = f"{self._path.parent} was removed or replaced while it was open; start this program again"
+            text = "the folder was removed or replaced while it was open; start this program again"
             raise StoreFailedError(text, reason="replaced")
 
     def _require_in_place(self, connection: _Connection) -> None:
@@ -429,12 +429,13 @@ if hasattr(os, "register_at_fork"):
 
 
 def failure(error: sqlite3.Error, path: Path | None) -> ForkloreError:
-    """Return an error of SQLite as one that says what to do. It quotes nothing that is stored.
+    """Return an error of SQLite as one that says what to do.
 
+    It quotes nothing that is stored, and does not name the folder: callers of a server are told it.
     path: of the file; None for memory.
     """
     name = getattr(error, "sqlite_errorname", "")
-    place = "the store in memory" if path is None else str(path.parent)
+    place = "the store in memory" if path is None else "the folder"
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")):
         return UnavailableError("another process has been writing for long; try again")
     if name.startswith("SQLITE_FULL"):
@@ -450,7 +451,6 @@ def failure(error: sqlite3.Error, path: Path | None) -> ForkloreError:
     is_unreadable = type(error) in (sqlite3.OperationalError, DamagedRowError) and not name
     if is_unreadable or name in ("SQLITE_ERROR", "SQLITE_NOTADB") or name.startswith("SQLITE_CORRUPT"):
         return DamagedError(
-            f"{place} is damaged: `forklore fsck` shows where, and `forklore export --everything"
-            " --skip-damaged` gets the rest out"
+            f"{place} is damaged: `forklore fsck` shows where; restore a backup, or export what can be read"
         )
     return UnavailableError(f"what is stored could not be read or written ({name or type(error).__name__})")

@@ -116,6 +116,7 @@ def test_a_folder_that_was_replaced_is_told_by_the_health_and_in_the_log(
     assert (body["code"], body["details"]["reason"]) == ("unavailable", "replaced")
     assert "da ta" not in unwell.text
     assert refused.status_code == 507
+    assert "da ta" not in refused.text
     lines = [json.loads(line) for line in errors.splitlines()]
     assert [(line["route"], line["status"], line["code"], line["reason"]) for line in lines] == [
         ("GET /v1/health", 503, "unavailable", "replaced"),

@@ -1,11 +1,14 @@
 // Markdown as elements. What looks like HTML in it is text.
 
-import { lexer, type Token, type Tokens } from "marked";
-import { createElement, memo, type ReactNode } from "react";
+import type { Token, Tokens } from "marked";
+import { createElement, lazy, memo, Suspense, type ReactNode } from "react";
+import { tokensOf, type Formula as Read } from "../model/formulas.ts";
 import { visible } from "../model/words.ts";
 
 import { Code } from "./Code.tsx";
-import { Outside } from "./parts.tsx";
+import { Boundary, inTime, Outside } from "./parts.tsx";
+
+const Formula = lazy(() => inTime(() => import("./Formula.tsx")));
 
 interface MarkdownProps {
 	text: string;
@@ -14,7 +17,7 @@ interface MarkdownProps {
 }
 
 export default memo(function Markdown({ text, end }: MarkdownProps) {
-	const tokens = lexer(visible(text), { gfm: true, breaks: true });
+	const tokens = tokensOf(visible(text));
 	const last = tokens.findLastIndex(({ type }) => type !== "space");
 	const isInline = ["paragraph", "text"].includes(tokens[last]?.type ?? "");
 	return (
@@ -84,6 +87,12 @@ function blockOf(token: Token, key: number, end?: ReactNode): ReactNode {
 				</ul>
 			);
 		}
+		case "formula":
+			return (
+				<div key={key} className="formula" tabIndex={0} role="group" aria-label="Formula">
+					<Drawn {...(token as Read)} />
+				</div>
+			);
 		case "table":
 			return <Table key={key} {...(token as Tokens.Table)} />;
 		case "html":
@@ -101,6 +110,15 @@ function blockOf(token: Token, key: number, end?: ReactNode): ReactNode {
 			);
 	}
 }
+
+/** A formula; while what draws it is loaded, as it is written. */
+const Drawn = ({ text, isBlock, raw }: Read) => (
+	<Boundary fallback={raw}>
+		<Suspense fallback={raw}>
+			<Formula {...{ text, isBlock, raw }} />
+		</Suspense>
+	</Boundary>
+);
 
 function Table({ header, rows }: Tokens.Table) {
 	const cell = ({ align, tokens }: Tokens.TableCell, at: number, tag: "th" | "td") =>
@@ -135,6 +153,8 @@ function inlineOf(token: Token, key: number): ReactNode {
 			return <br key={key} />;
 		case "escape":
 			return (token as Tokens.Escape).text;
+		case "formula":
+			return <Drawn key={key} {...(token as Read)} />;
 		case "checkbox":
 			return (
 				<input

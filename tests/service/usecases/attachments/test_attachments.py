@@ -424,6 +424,7 @@ def test_who_names_it_after_it_was_given_up_is_told_that_there_is_none(
     assert_intact(store)
 
 
+@pytest.mark.failure("late-bytes")
 def test_bytes_that_arrive_after_it_is_gone_are_deleted(
     store: Store, service: Process, mailbox: Mailbox
 ) -> None:
