@@ -37,6 +37,7 @@ TOLD = [
     "KmsKeyArn",
     "Attachments",
     "AttachmentMegabytes",
+    "AttachmentsPerUser",
 ]
 """The parameters that the description of a version tells, so that a change makes another one."""
 

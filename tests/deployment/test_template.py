@@ -54,7 +54,7 @@ SERVED = {
         *copying.OPERATIONS,
         *names.OPERATIONS,
         *attachments.OPERATIONS,
-        *attachments.SECOND,
+        *attachments.CONTENT_ROUTES,
     ),
     "SharingFunction": (*sharing.OPERATIONS, *sharing.BY_PATH),
     "AdminFunction": admin.OPERATIONS,
@@ -837,6 +837,7 @@ REFUSED = {
     ],
     "UserRequestsPerMinute": ["", "10.5", "-1", "1e3", "1000000000"],
     "AttachmentMegabytes": ["", "0", "1.5", "-1", "01", "101", "1000"],
+    "AttachmentsPerUser": ["", "10.5", "-1", "1e3", "1000000000"],
     "RetentionDays": ["", "1.5", "-1", "36501", "40000", "100000"],
     "AlarmsTopic": [
         "*",
@@ -897,6 +898,7 @@ TAKEN = {
     "DirectUsers": ["", "planner=ann", "planner=ann lee,planner=bot-*,ops.2_x-y=*", "a=b=c@example.com"],
     "UserRequestsPerMinute": ["0", "10", "999999999"],
     "AttachmentMegabytes": ["1", "9", "10", "99", "100"],
+    "AttachmentsPerUser": ["0", "10", "999999999"],
     "RetentionDays": ["0", "1", "9999", "10000", "29999", "35999", "36499", "36500"],
     "AlarmsTopic": [
         "",

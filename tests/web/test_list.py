@@ -145,6 +145,29 @@ def test_search_says_where_it_found_what_and_leads_there(blank: Page, api: Forkl
     expect(steps.title(page)).to_have_text("Lisbon")
 
 
+def test_hits_on_sibling_branches_are_one_until_one_asks_for_them(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    trip = steps.talk(api, "What to eat?", title="Lisbon")
+    asked = trip.entries().list()[0]
+    for number in range(4):
+        trip.fork(after=asked).say("ai", f"Grilled sardines, try {number}")
+    trip.fork(after=asked, title="Apart").say("ai", "No sardines")
+    steps.talk(api, "Sardines at home", title="Porto")
+    page = steps.sign_in(blank, user)
+
+    found = steps.search(page, "sardines").filter(has_text=re.compile("sardines|branches", re.IGNORECASE))
+
+    expect(found).to_have_count(4)
+    expect(found.filter(has_text="Grilled")).to_have_count(1)
+    found.filter(has_text=re.compile("3 more messages on other branches of .*Lisbon")).click()
+    expect(found.filter(has_text="Grilled sardines, try")).to_have_count(4)
+    expect(found).to_have_count(6)
+    steps.search(page, "grilled")
+    steps.search(page, "sardines")
+    expect(found).to_have_count(4)
+
+
 def test_search_goes_on_and_says_when_nothing_is_found(blank: Page, api: Forklore, user: str) -> None:
     steps.say_all(
         api.create(title="Long"), [f"The word sardines, number {number:03}" for number in range(50)]
@@ -187,6 +210,35 @@ def test_the_list_is_filtered(blank: Page, api: Forklore, user: str) -> None:
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Only archived ones, of the last 7 days").click()
     expect_titles(page, ["Faro", "Lisbon"])
+
+
+def test_sessions_of_programs_are_filtered_by_program_and_project(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    for number in range(60):
+        tags = {"program": "codex" if number % 2 else "pi", "project": "dike" if number % 20 == 1 else "pier"}
+        api.create(title=f"Session {number:02}", tags=tags)
+    api.create(title="No session")
+    page = steps.sign_in(blank, user)
+    expect_titles(page, ["No session", *(f"Session {number:02}" for number in range(59, 20, -1))])
+
+    page.get_by_role("button", name="Filter by tag, agent, date").click()
+    program, project = page.get_by_label("Program, such as codex"), page.get_by_label("Project")
+    assert page.locator(f"#{program.get_attribute('list')} option").evaluate_all(
+        "all => all.map(one => one.value)"
+    ) == ["codex", "pi"]
+    program.fill("codex")
+    page.keyboard.press("Enter")
+    expect_titles(page, [f"Session {number:02}" for number in range(59, -1, -2)])
+    project.fill("dike")
+    page.keyboard.press("Enter")
+    expect_titles(page, ["Session 41", "Session 21", "Session 01"])
+    program.fill("pi")
+    page.keyboard.press("Enter")
+    expect(steps.conversations(page)).to_contain_text("No conversation is like that.")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Only pi, dike").click()
+    expect(steps.row(page, "No session")).to_be_visible()
 
 
 def test_runs_in_which_a_tool_failed_are_found(blank: Page, api: Forklore, user: str) -> None:

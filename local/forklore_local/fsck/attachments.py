@@ -55,13 +55,15 @@ def _missing(survey: Survey, references: list[Reference], group_id: str) -> Iter
 
 
 def _listed(survey: Survey, file: File) -> Iterator[Finding]:
-    """Yield the missing item that names an attachment among those of its owner."""
+    """Yield a missing or wrong item that names an attachment among those of its owner."""
     if file.owner is None or not file.can_be_named:
         return
     row = keys.user_file(file.owner, file.sha256, file.content_type)
     if survey.user_files.get(row) != file.attachment_id and row not in survey.unreadable:
         key = keys.file(file.attachment_id)
         yield Finding(key, "missing_user_file", "its owner's list lacks it", RULE)
+    elif survey.user_file_sizes.get(row, file.size) != file.size:
+        yield Finding(row, "wrong_user_file", "the attachment has another number of bytes", RULE)
 
 
 def jobs(files: Iterable[File]) -> Iterator[Key]:

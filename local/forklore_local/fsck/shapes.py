@@ -117,7 +117,7 @@ SHAPES = {
         "type:S size:N sha256:S name:S owner:S namedBy:S pending:BOOL removed:BOOL going:BOOL asked:S due:S",
     ),
     Kind.REF: _shape(),
-    Kind.USER_FILE: _shape("file:S"),
+    Kind.USER_FILE: _shape("file:S", "size:N"),
     Kind.JOB: _shape("", "createdAt:S holder:S leasedUntil:S nonce:S"),
     Kind.ERASURE: _shape(
         "pseudonym:S createdAt:S trees:N memberships:N entries:N passes:N",

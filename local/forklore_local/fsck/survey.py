@@ -69,7 +69,8 @@ class Survey:
         the item says: the tree of a pointer or RETIRED; a transfer; the entry that started a child;
         None for other items.
     files: the attachments, by id. references: which entries name them, as REFs say.
-    user_files: by key, the attachment that an item of its owner names.
+    user_files: by key, the attachment that an item of its owner names. user_file_sizes: its bytes,
+    if that item says them.
     logs: by tree and answer, then by position, the parts that have not expired.
     erasures: by id. jobs: by key, the time at which the job was created, if the job names it.
     unreadable: the keys of malformed items.
@@ -86,6 +87,7 @@ class Survey:
         self.files: dict[str, File] = {}
         self.references: set[Reference] = set()
         self.user_files: dict[Key, str] = {}
+        self.user_file_sizes: dict[Key, int] = {}
         self.chunks = Chunks()
         self.findings: list[Finding] = []
         self.unreadable: set[Key] = set()
@@ -304,6 +306,8 @@ class Survey:
         _require_escaped(key.partition.removeprefix("USER#"))
         _require(keys.is_user_file(key.sort) and ids.is_uuid(items.user_file(item)))
         self.user_files[key] = items.user_file(item)
+        if "size" in item:
+            self.user_file_sizes[key] = items.user_file_size(item)
 
     def _pointer(self, key: Key, item: Item) -> None:
         conversation_id = _conversation_of(key.partition)

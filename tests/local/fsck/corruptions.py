@@ -341,12 +341,12 @@ CORRUPTIONS = [
     a(
         "a listed conversation that does not exist",
         "orphan_tree",
-        lambda m: m.copy_to(m.listed(FORK), keys.tree(ROOT, NOW, STRANGER)),
+        lambda m: m.copy_to(m.listed(FORK), keys.tree_row(ROOT, NOW, STRANGER)),
     ),
     a(
         "a conversation listed twice",
         "orphan_tree",
-        lambda m: m.copy_to(m.listed(FORK), keys.tree(ROOT, NOW, FORK)),
+        lambda m: m.copy_to(m.listed(FORK), keys.tree_row(ROOT, NOW, FORK)),
     ),
     a(
         "a conversation in a tree that is being created",
@@ -999,6 +999,11 @@ CORRUPTIONS = [
         "an attachment that the list of its owner lacks",
         "missing_user_file",
         lambda m: m.take(_listed_file(m, m.world.named)),
+    ),
+    a(
+        "a list with another size than its attachment",
+        "wrong_user_file",
+        lambda m: m.change(_listed_file(m, m.world.named), size=number(7)),
     ),
     a(
         "an attachment that nothing names, without its job",

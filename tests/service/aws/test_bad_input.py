@@ -57,7 +57,7 @@ from tests.service.aws.world import (
     with_usage,
 )
 from tools.catalogue import PHOTO
-from tools.harness.gateway import Gateway
+from tools.harness.gateway import Answer, Gateway
 
 SURELY_WRONG = '"00000000-0000-7000-8000-000000000001"'
 """An If-Match with a valid entry id that no entry has."""
@@ -718,6 +718,25 @@ def test_a_deployment_takes_no_larger_attachment_than_it_is_told_to(
     refused = open_world.send(Ask("POST", "/v1/attachments", said | {"size": 2_000_001}))
     assert_refused(refused, VALIDATION)
     assert "2,000,000" in refused.json["details"]["message"]
+
+
+def test_a_deployment_keeps_no_more_of_a_user_than_it_is_told_to(
+    open_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORKLORE_ATTACHMENTS_PER_USER", "3")
+    said = {name: held for name, held in PHOTO.items() if name != "content"} | {"size": 1_500_000}
+
+    def upload(digit: str, size: int, user: str = "ann") -> Answer:
+        given = said | {"sha256": 64 * digit, "size": size}
+        return open_world.send(Ask("POST", "/v1/attachments", given, user=user))
+
+    assert [upload(digit, 1_500_000).status for digit in "12"] == [201, 201]
+    refused = upload("3", 1)
+    assert_refused(refused, (409, "conflict"))
+    told = {name: refused.json["details"][name] for name in ("reason", "bytesMax")}
+    assert told == {"reason": "attachments_full", "bytesMax": 3_000_000}
+    assert upload("1", 1_500_000).status == 201  # it is there
+    assert upload("3", 3_000_000, "eve").status == 201
 
 
 NOT_BASE64 = {

@@ -16,6 +16,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         "FORKLORE_LOG_USERS",
         "FORKLORE_ATTACHMENTS",
         "FORKLORE_ATTACHMENT_MEGABYTES",
+        "FORKLORE_ATTACHMENTS_PER_USER",
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("FORKLORE_TABLE", "t")
@@ -80,6 +81,15 @@ def test_an_invalid_size_of_attachments_is_refused(environment: pytest.MonkeyPat
     environment.setenv("FORKLORE_ATTACHMENT_MEGABYTES", megabytes)
 
     with pytest.raises(RuntimeError, match="FORKLORE_ATTACHMENT_MEGABYTES"):
+        ServiceSettings.from_environment()
+
+
+@pytest.mark.failure("unsafe-settings")
+@pytest.mark.parametrize("megabytes", ["-1", "1.5", "many"])
+def test_an_invalid_bound_of_a_user_is_refused(environment: pytest.MonkeyPatch, megabytes: str) -> None:
+    environment.setenv("FORKLORE_ATTACHMENTS_PER_USER", megabytes)
+
+    with pytest.raises(RuntimeError, match="FORKLORE_ATTACHMENTS_PER_USER"):
         ServiceSettings.from_environment()
 
 

@@ -38,7 +38,7 @@ NOBODY = Caller("")
 
 Fields = Mapping[str, Any]
 """The fields of a JSON object."""
-_Held = TypeVar("_Held", bound=Fields | None)
+_AnswerFields = TypeVar("_AnswerFields", bound=Fields | None)
 
 
 class MatchForm(NamedTuple):
@@ -58,7 +58,8 @@ class Service(NamedTuple):
 
     table: the table of this request. queue: takes the messages for the worker. delete_wait_s: how
     long the items of a deleted tree are kept. justification_required: for administration.
-    attachment_bytes_max: of one that is uploaded.
+    attachment_bytes_max: of one that is uploaded. user_attachment_bytes_max: of all of one user
+    together; 0: any number.
     """
 
     table: Table
@@ -66,6 +67,7 @@ class Service(NamedTuple):
     delete_wait_s: int = WAIT_SECONDS
     justification_required: bool = False
     attachment_bytes_max: int = ATTACHMENT_BYTES_MAX
+    user_attachment_bytes_max: int = 0
 
 
 class CheckedRequest(NamedTuple):
@@ -136,11 +138,11 @@ class CheckedRequest(NamedTuple):
         return keys.idempotency(json.dumps([self.caller.user_id, self.caller.client_id, *route, self.key]))
 
 
-class Answer(NamedTuple, Generic[_Held]):
+class Answer(NamedTuple, Generic[_AnswerFields]):
     """An answer whose status is not the operation's usual one. fields: None without a body."""
 
     status: int
-    fields: _Held
+    fields: _AnswerFields
 
 
 class Operation(NamedTuple):
@@ -321,7 +323,7 @@ def _plain(held: Any) -> Any:
         case pydantic.RootModel():
             return _plain(held.root)
         case Request():
-            counts = ((name, value) for name, value in vars(held).items() if name not in held.aside)
+            counts = ((name, value) for name, value in vars(held).items() if name not in held.not_compared)
             return {name: _plain(value) for name, value in counts if value is not None}
         case JsonText():
             return held.text

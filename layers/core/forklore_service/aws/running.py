@@ -44,4 +44,5 @@ def service_for(context: Any, usage: Consumption, settings: ServiceSettings) -> 
         delete_wait_s=settings.delete_wait_s,
         justification_required=settings.justification_required,
         attachment_bytes_max=settings.attachment_bytes_max,
+        user_attachment_bytes_max=settings.user_attachment_bytes_max,
     )

@@ -48,7 +48,8 @@ class ServiceSettings(NamedTuple):
     retention_days: for how long a tree is kept after its last use; 0: for ever.
     ignore_retention_tag: whether the tag `retention` keeps no tree. logs_users: whether the line of
     a change names its user, in place of a hash. attachments: the bucket of their bytes; None: there
-    are no attachments. attachment_bytes_max: of one.
+    are no attachments. attachment_bytes_max: of one. user_attachment_bytes_max: of all of one user
+    together; 0: any number.
     """
 
     table_name: str
@@ -64,6 +65,7 @@ class ServiceSettings(NamedTuple):
     logs_users: bool = False
     attachments: str | None = None
     attachment_bytes_max: int = ATTACHMENT_BYTES_MAX
+    user_attachment_bytes_max: int = 0
 
     @classmethod
     def from_environment(cls) -> "ServiceSettings":
@@ -98,6 +100,7 @@ class ServiceSettings(NamedTuple):
             user_requests_per_minute=_whole("FORKLORE_USER_REQUESTS_PER_MINUTE"),
             attachments=os.environ.get("FORKLORE_ATTACHMENTS") or None,
             attachment_bytes_max=attachment_bytes,
+            user_attachment_bytes_max=_whole("FORKLORE_ATTACHMENTS_PER_USER") * MEGABYTE,
         )
 
 

@@ -209,7 +209,7 @@ def path(item: Item | None) -> ancestry.Path:
 
 def tree_item(conversation: Conversation, path: ancestry.Path = ()) -> Item:
     """Return a conversation's row in the list of its tree. A fork's row records where it leaves."""
-    key = keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id)
+    key = keys.tree_row(conversation.group_id, conversation.created_at, conversation.conversation_id)
     if conversation.is_root:
         return key_of(key)
     return key_of(key) | {schema.ENTRY_SORT_KEY: text(_record_key(ForkRecord.of(conversation, path)))}
@@ -624,13 +624,19 @@ def reference_item(reference: Reference) -> Item:
 
 def user_file_item(owner: str, file: File) -> Item:
     """Return the item that names an attachment among those of its owner."""
-    return _item(keys.user_file(owner, file.sha256, file.content_type), {"file": file.attachment_id})
+    said = {"file": file.attachment_id, "size": file.size}
+    return _item(keys.user_file(owner, file.sha256, file.content_type), said)
 
 
 def user_file(item: Item) -> str:
     """Return the attachment that such an item names."""
     attachment_id: str = item["file"]["S"]
     return attachment_id
+
+
+def user_file_size(item: Item) -> int:
+    """Return the bytes of the attachment that such an item names; 0 if it does not say."""
+    return int(item["size"]["N"]) if "size" in item else 0
 
 
 def size(item: Item) -> int:

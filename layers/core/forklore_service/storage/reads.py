@@ -61,7 +61,7 @@ class Reads:
         page: int | None = None,
     ) -> Iterator[ListKey]:
         """Yield the places of a tree's conversations between two places, without these two."""
-        of = keys.tree_range(group_id, after=after, before=before)
+        of = keys.tree_rows_range(group_id, after=after, before=before)
         return self._places(of, backward=newest_first, limit=limit, page=page)
 
     def fork_records(
@@ -253,6 +253,11 @@ class Reads:
         """
         of = keys.user_files_range(user_id, after=after)
         return ((items.key(row), items.user_file(row)) for row in self._source.query(of, limit=limit))
+
+    def user_file_sizes(self, user_id: str) -> Iterator[tuple[Key, int]]:
+        """Yield the keys of the items that name a user's attachments, with the bytes of these."""
+        rows = self._source.query(keys.user_files_range(user_id), only=("size",))
+        return ((items.key(row), items.user_file_size(row)) for row in rows)
 
     def entry_keys(self, group_id: str, conversation_id: str) -> Iterator[tuple[Key, EntryId]]:
         """Yield the key of each KEY item of a conversation, with the entry that it names."""

@@ -27,6 +27,7 @@ def upload_attachment(request: CheckedRequest) -> answers.UploadedAttachment:
         request.table,
         caller=request.caller,
         request=uploading.NewFile(body.name, body.content_type, body.size, body.sha256, body.content),
+        of_user_bytes_max=request.service.user_attachment_bytes_max,
     )
     return answers.uploaded_attachment(begun)
 
@@ -116,7 +117,7 @@ OPERATIONS = (
     ),
 )
 
-SECOND = tuple(
+CONTENT_ROUTES = tuple(
     one._replace(name=f"{one.name}Content", path=f"{one.path}/content", run=get_content, status=302)
     for one in OPERATIONS
     if one.path == ONE

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from forklore_service.domain import keys
 from forklore_service.domain.attachments import File, when_unnamed
+from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Caller
-from forklore_service.errors import UnavailableError, ValidationError
+from forklore_service.errors import ConflictError, UnavailableError, ValidationError
 from forklore_service.storage import actions
 from forklore_service.storage.objects import Upload
 from forklore_service.storage.table import Table
@@ -36,11 +37,12 @@ class Begun(NamedTuple):
     upload: Upload | None = None
 
 
-def upload(table: Table, *, caller: Caller, request: NewFile) -> Begun:
+def upload(table: Table, *, caller: Caller, request: NewFile, of_user_bytes_max: int = 0) -> Begun:
     """Return the attachment of the caller that has, or will have, these bytes.
 
-    Raises ConflictError if this deployment keeps no attachments, ValidationError if `content` is
-    not what the request says.
+    of_user_bytes_max: of all attachments of the caller together; 0: any number.
+    Raises ConflictError if this deployment keeps no attachments, or no more of this caller,
+    ValidationError if `content` is not what the request says.
     """
     objects = require_objects(table)
     content = request.content
@@ -50,7 +52,7 @@ def upload(table: Table, *, caller: Caller, request: NewFile) -> Begun:
         if hashlib.sha256(content).hexdigest() != request.sha256:
             raise ValidationError("content has another SHA-256", field="sha256")
     for _ in attempts(table, CHANGE):
-        file = _file(table, caller, request)
+        file = _file(table, caller, request, of_user_bytes_max)
         if not file.is_pending:
             return Begun(ReadFile.of(file, objects))
         if content is not None:
@@ -62,10 +64,10 @@ def upload(table: Table, *, caller: Caller, request: NewFile) -> Begun:
     raise UnavailableError("the attachment keeps changing; try again")
 
 
-def _file(table: Table, caller: Caller, request: NewFile) -> File:
+def _file(table: Table, caller: Caller, request: NewFile, of_user_bytes_max: int) -> File:
     """Return the caller's attachment with these bytes. It is made if there is none to name.
 
-    Raises ValidationError if it has another size.
+    Raises ValidationError if it has another size, ConflictError if there is no room for it.
     """
     row = keys.user_file(caller.user_id, request.sha256, request.content_type)
     for _ in attempts(table, CHANGE):
@@ -80,6 +82,8 @@ def _file(table: Table, caller: Caller, request: NewFile) -> File:
                 if table.try_commit(asked) is None:
                     return file
                 continue
+        if of_user_bytes_max:
+            _require_room(table, row, caller.user_id, request.size, of_user_bytes_max)
         file = File(
             table.mint_conversation(),
             table.now(),
@@ -94,3 +98,22 @@ def _file(table: Table, caller: Caller, request: NewFile) -> File:
         if table.try_commit(actions.attachment.put(file, caller.user_id, in_place_of=known)) is None:
             return file
     raise UnavailableError("the same bytes are being uploaded right now; try again")
+
+
+def _require_room(table: Table, row: Key, user_id: str, size: int, bytes_max: int) -> None:
+    """Raise ConflictError if the user's attachments and a new one have more bytes than they may.
+
+    row: of the new one, which may stand for one that can be named no more. Several uploads at the
+    same time do not see one another.
+    """
+    together = size
+    for key, one in table.read.user_file_sizes(user_id):
+        together += one if key != row else 0
+        if together > bytes_max:
+            break
+    if together > bytes_max:
+        raise ConflictError(
+            f"the attachments of a user have at most {bytes_max:,} bytes together here",
+            reason="attachments_full",
+            bytesMax=bytes_max,
+        )
