@@ -320,12 +320,12 @@ class AdminListConversations(AdminListMemberships, total=False):
     created_since: str | None
 
 
-class ListConversations(ConversationsArguments, ListMemberships, total=False):
-    pass
-
-
 class AdminSearchConversations(SearchConversations, Justified, total=False):
     user_id: str | None
+
+
+class ListConversations(ConversationsArguments, ListMemberships, total=False):
+    pass
 
 
 class ForkArguments(CreateConversation, total=False):
