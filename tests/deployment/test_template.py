@@ -54,7 +54,7 @@ SERVED = {
         *copying.OPERATIONS,
         *names.OPERATIONS,
         *attachments.OPERATIONS,
-        *attachments.SECOND,
+        *attachments.CONTENT_ROUTES,
     ),
     "SharingFunction": (*sharing.OPERATIONS, *sharing.BY_PATH),
     "AdminFunction": admin.OPERATIONS,

@@ -1,11 +1,17 @@
 """What one may do with branches and trees: each deed has a dialog that says what it does."""
 
+import os
 import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import APIResponse, Page, Route, expect
+from playwright.sync_api import APIResponse, BrowserContext, Page, Route, expect
 
 from forklore import Forklore, NotFoundError
+from forklore.sessions.programs import PROGRAMS
 from tests.web.browser import Watch
 from tests.web.growing import Pond, grow, pond
 from tests.web.steps import (
@@ -28,8 +34,8 @@ from tests.web.steps import (
 from tests.web.wording import words
 
 PROMOTES = "**/v1/conversations/*/promote"
-READER = {"Compare", "Members…", "Copy link", "Archive"}
-WRITER = READER | {"Names and tags…", "Make current…", "Merge into…"}
+READER = {"Compare", "Members…", "Copy link", "Archive", "Export…"}
+WRITER = READER | {"Continue in…", "Names and tags…", "Make current…", "Merge into…"}
 MANAGER = WRITER - {"Members…"} | {"Share…", "Delete this branch…"}
 OWNER = MANAGER | {"Hand over to…", "Delete the whole tree…"}
 
@@ -118,6 +124,72 @@ def test_tags_that_somebody_else_changed_meanwhile_are_not_overwritten(page: Pag
 
     expect(dialog(page).get_by_role("alert")).to_contain_text("of:bob")
     assert grown.side.details().tags == {"of": "bob"}
+
+
+def run(command: str, url: str, user: str, folder: Path, *more: str) -> str:
+    """Run a command that the page has told, in a folder, and return what it says."""
+    name, *words = shlex.split(command)
+    assert name == "forklore"
+    ran = subprocess.run(
+        [sys.executable, "-m", "forklore.cli", *words, *more],
+        cwd=folder,
+        env={**os.environ, "HOME": str(folder), "FORKLORE_URL": url, "FORKLORE_TOKEN": user},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def told_command(page: Page) -> str:
+    return dialog(page).get_by_label("Code, sh").inner_text()
+
+
+def test_the_command_that_goes_on_in_a_program_is_told_and_works(
+    page: Page, context: BrowserContext, grown: Pond, url: str, user: str, tmp_path: Path
+) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    act(page, "Continue in")
+    programs = dialog(page).get_by_label("Program").locator("option")
+    able = [(one.name, one.title) for one in PROGRAMS if one.writer]
+    assert programs.evaluate_all("all => all.map(one => [one.value, one.label])") == [[*one] for one in able]
+    assert told_command(page) == f"forklore resume {grown.side.id} --in claude-code"
+
+    dialog(page).get_by_label("Program").select_option(label="Codex")
+    dialog(page).get_by_role("button", name="Copy").click()
+    expect(dialog(page).get_by_role("button", name="Copied")).to_be_visible()
+
+    command = page.evaluate("navigator.clipboard.readText()")
+    assert command == told_command(page)
+    assert "codex resume" in run(command, url, user, tmp_path, "--print")
+
+
+def test_a_branch_that_came_from_a_program_goes_on_there_by_its_name(
+    blank: Page, user: str, grown: Pond
+) -> None:
+    grown.side.update(tags={"program": "pi"})
+    grown.side.point("night run's")
+    sign_in(blank, user, at=at_conversation(grown.side.id))
+    expect(head(blank).get_by_text("night run's")).to_be_visible()
+    act(blank, "Continue in")
+
+    assert shlex.split(told_command(blank)) == ["forklore", "resume", "night run's", "--in", "pi"]
+
+
+def test_the_commands_that_export_are_told_and_work(
+    page: Page, grown: Pond, url: str, user: str, tmp_path: Path
+) -> None:
+    act(page, "Export")
+    choice = dialog(page).get_by_label("What")
+    assert choice.locator("option").count() == 5
+    for format_, ending in (("", "jsonl"), ("markdown", "md"), ("messages", "json"), ("chatgpt", "json")):
+        choice.select_option(format_)
+        run(told_command(page), url, user, tmp_path)
+        text = (tmp_path / f"conversation.{ending}").read_text()
+        assert "Side 2" in text
+        assert ("Ten centimetres." in text) == (not format_)
+        (tmp_path / f"conversation.{ending}").unlink()
 
 
 def test_a_branch_is_merged_as_copies_and_as_a_summary(page: Page, grown: Pond) -> None:

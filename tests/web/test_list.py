@@ -189,6 +189,35 @@ def test_the_list_is_filtered(blank: Page, api: Forklore, user: str) -> None:
     expect_titles(page, ["Faro", "Lisbon"])
 
 
+def test_sessions_of_programs_are_filtered_by_program_and_project(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    for number in range(60):
+        tags = {"program": "codex" if number % 2 else "pi", "project": "dike" if number % 20 == 1 else "pier"}
+        api.create(title=f"Session {number:02}", tags=tags)
+    api.create(title="No session")
+    page = steps.sign_in(blank, user)
+    expect_titles(page, ["No session", *(f"Session {number:02}" for number in range(59, 20, -1))])
+
+    page.get_by_role("button", name="Filter by tag, agent, date").click()
+    program, project = page.get_by_label("Program, such as codex"), page.get_by_label("Project")
+    assert page.locator(f"#{program.get_attribute('list')} option").evaluate_all(
+        "all => all.map(one => one.value)"
+    ) == ["codex", "pi"]
+    program.fill("codex")
+    page.keyboard.press("Enter")
+    expect_titles(page, [f"Session {number:02}" for number in range(59, -1, -2)])
+    project.fill("dike")
+    page.keyboard.press("Enter")
+    expect_titles(page, ["Session 41", "Session 21", "Session 01"])
+    program.fill("pi")
+    page.keyboard.press("Enter")
+    expect(steps.conversations(page)).to_contain_text("No conversation is like that.")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Only pi, dike").click()
+    expect(steps.row(page, "No session")).to_be_visible()
+
+
 def test_runs_in_which_a_tool_failed_are_found(blank: Page, api: Forklore, user: str) -> None:
     call = {"type": "tool_use", "id": "c", "name": "fetch_feed", "input": {"feed": "orders"}}
     result = {"type": "tool_result", "tool_use_id": "c", "content": "HTTP 503", "is_error": True}

@@ -43,10 +43,10 @@ def check(tree: Tree) -> Iterator[Finding]:
 def _listing(tree: Tree, conversation_id: str, conversation: Conv) -> Iterator[Finding]:
     place = keys.ListKey(conversation.created_at, conversation_id)
     if tree.keeps_rest and place not in tree.listed:
-        key = keys.tree(tree.group_id, *place)
+        key = keys.tree_row(tree.group_id, *place)
         yield Finding(key, "missing_tree", "the conversation is not listed", None, tree.group_id)
     elif tree.keeps_rest and tree.records[conversation_id] != record(tree, place):
-        key = keys.tree(tree.group_id, *place)
+        key = keys.tree_row(tree.group_id, *place)
         yield Finding(key, "wrong_record", "it does not say where its path ends", 16, tree.group_id)
     if tree.group is not None and tree.group.state is State.CREATING:
         key = keys.conversation(tree.group_id, conversation_id)
@@ -83,7 +83,7 @@ def _strays(tree: Tree) -> Iterator[Finding]:
     for place in tree.listed:
         conversation = known.get(place.conversation_id)
         if conversation is None or conversation.created_at != place.created_at:
-            key = keys.tree(group_id, *place)
+            key = keys.tree_row(group_id, *place)
             yield Finding(key, "orphan_tree", "there is no such conversation", None, group_id)
 
 

@@ -128,25 +128,30 @@ def test_swipes_keep_their_ids_when_another_one_is_added_and_chosen() -> None:
     [before] = read(*rows)
     [after] = read(rows[0] | {"mes": "New", "swipes": ["One", "Two", "New"], "swipe_id": 2}, rows[1])
 
-    assert {one.message_id: one.text for one in before.messages} == {
-        "0.0": "One",
-        "0.1": "Two",
-        "1.0": "Go on",
-    }
-    assert {one.message_id: one.text for one in after.messages} == {
-        "0.0": "One",
-        "0.1": "Two",
-        "0.2": "New",
-        "1.0": "Go on",
-    }
+    known = {one.text: one.message_id for one in before.messages}
+    later = {one.text: one.message_id for one in after.messages}
+    assert [text for text in known if known[text] == later[text]] == ["One", "Two"]
+    assert later.keys() - known.keys() == {"New"}
+
+
+def test_what_stands_in_the_place_of_deleted_messages_is_another_message() -> None:
+    asked: Raw = {"is_user": True, "mes": "Rain?"}
+
+    [before] = read(asked, {"is_user": False, "mes": "No."}, {"is_user": True, "mes": "Sure?"})
+    [after] = read(asked, {"is_user": False, "mes": "Yes."}, {"is_user": True, "mes": "Sure?"})
+
+    known = {one.message_id: one.text for one in before.messages}
+    assert [known.get(one.message_id) for one in after.messages] == ["Rain?", None, None]
+    assert [one.earlier_keys for one in after.messages] == [("0.0",), ("1.0",), ("2.0",)]
 
 
 def test_a_text_that_was_edited_stands_beside_its_swipes() -> None:
     [tree] = read({"is_user": False, "mes": "Edited", "swipes": ["One", "Two"], "swipe_id": 0})
 
-    assert [(one.message_id, one.text) for one in tree.messages] == [
-        *(("0.edited", "Edited"), ("0.0", "One"), ("0.1", "Two")),
+    assert [(one.text, one.parent) for one in tree.messages] == [
+        *(("Edited", None), ("One", None), ("Two", None)),
     ]
+    assert len({one.message_id for one in tree.messages}) == 3
 
 
 def test_messages_of_librechat_that_stand_alone_are_those_of_their_conversations() -> None:

@@ -21,9 +21,9 @@ from mcp.shared.exceptions import MCPError
 from forklore import Forklore, text_of
 from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.transports import Transport
-from forklore.mcp import shown
+from forklore.mcp import answers
+from forklore.mcp.answers import NOTICE, visible
 from forklore.mcp.http import BYTES_MAX
-from forklore.mcp.shown import NOTICE, visible
 from functions.mcp.app import handler
 from tests.clients.mcp.connecting import Gateway, Refused, call, here, once, over_http, run
 
@@ -412,12 +412,12 @@ def test_a_tool_that_fails_leaves_a_trace_without_texts(
         with pytest.raises(Refused, match="an error of forklore: ValueError"):
             await call(client, "read_conversation", conversation_id=chat.id)
 
-    monkeypatch.setattr(shown, "said", fails)
+    monkeypatch.setattr(answers, "said", fails)
     run(story, here(ann))
 
     [line] = [one.getMessage() for one in caplog.records if one.name == "forklore"]
     assert "ValueError" in line
-    assert "shown.py" in line
+    assert "answers.py" in line
     assert "secret" not in line
 
 

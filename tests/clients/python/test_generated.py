@@ -24,7 +24,8 @@ def test_there_is_a_method_and_a_shape_for_every_operation_and_no_other() -> Non
         methods = {
             name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")
         }
-        assert methods == {to_snake(name) for name in names} | {"send", "pause", "within", "work", "located"}
+        own = {"send", "pause", "within", "run_blocking", "located"}
+        assert methods == {to_snake(name) for name in names} | own
 
 
 def test_a_shape_says_what_the_table_says() -> None:

@@ -102,3 +102,26 @@ def test_another_store_gets_all_of_it(run: Forklore, home: Path) -> None:
 
     assert set(brought(other("collect --json"))) == {"claude-code", "codex"}
     assert "nothing has changed" in other("collect").err
+
+
+def test_a_session_that_a_program_has_only_begun_is_no_failure(run: Forklore, home: Path) -> None:
+    chats = home / ".gemini/tmp/harbour/chats"
+    chats.mkdir(parents=True)
+    head = {"sessionId": "0001", "projectHash": "f", "startTime": "2026-11-28T12:00:00.000Z", "kind": "main"}
+    (chats / "session-2026-11-28T12-00-0001.jsonl").write_text(json.dumps(head) + "\n")
+
+    ran = run("collect --program gemini")
+
+    assert ran.code == 0
+    assert "not brought" not in ran.err
+    assert "not read" not in run("sessions --program gemini").err
+
+
+def test_a_compressed_session_is_refused_with_what_to_do(run: Forklore, home: Path) -> None:
+    session = next((home / ".codex").rglob("rollout-*.jsonl"))
+    session.with_name(f"{session.name}.zst").write_bytes(b"\x28\xb5\x2f\xfd\x04\x00\x01\x00\x00")
+
+    ran = run("collect --program codex")
+
+    assert ran.code == 1
+    assert ".zst: compressed by zstd: unpack it first, with `zstd -d`" in ran.err

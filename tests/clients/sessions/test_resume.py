@@ -8,6 +8,7 @@ import os
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -296,6 +297,44 @@ def test_what_is_said_in_any_program_comes_back_behind_the_branch(
     assert said[:2] == [SAID, "Two boats."]
     assert len(said) == len(HARBOUR["messages"]) + 1
     assert "0 new messages" in run(f"collect --in '{back}' --program {program} --all").err
+
+
+def test_the_branch_that_was_left_is_summed_up_again_in_pi(run: Forklore, home: Path, tmp_path: Path) -> None:
+    rows: list[Any] = [
+        {"type": "session", "version": 3, "id": "s1", "timestamp": AT, "cwd": str(home)},
+        *(
+            {
+                "type": "message",
+                "id": f"0000000{at}",
+                "parentId": above,
+                "timestamp": AT,
+                "message": {"role": "user", "content": f"Part {at}"},
+            }
+            for at, above in ((1, None), (2, "00000001"))
+        ),
+        {
+            "type": "branch_summary",
+            "id": "00000003",
+            "parentId": "00000001",
+            "timestamp": AT,
+            "fromId": "00000002",
+            "summary": "Two was tried.",
+        },
+    ]
+    source = tmp_path / "pi.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run(f"import '{source}'")
+    shown = json.loads(run("ls --json").lines[0])["id"]
+
+    told = json.loads(run(f"resume {shown} --in pi --folder '{home}' --print --json").out)
+
+    [summary] = [
+        row
+        for row in map(json.loads, Path(told["file"]).read_text().splitlines())
+        if row["type"] == "branch_summary"
+    ]
+    assert summary["summary"] == "Two was tried."
+    assert not told["leftOut"]
 
 
 def test_a_program_that_is_not_installed_is_told_with_how_to_get_it(

@@ -341,12 +341,12 @@ CORRUPTIONS = [
     a(
         "a listed conversation that does not exist",
         "orphan_tree",
-        lambda m: m.copy_to(m.listed(FORK), keys.tree(ROOT, NOW, STRANGER)),
+        lambda m: m.copy_to(m.listed(FORK), keys.tree_row(ROOT, NOW, STRANGER)),
     ),
     a(
         "a conversation listed twice",
         "orphan_tree",
-        lambda m: m.copy_to(m.listed(FORK), keys.tree(ROOT, NOW, FORK)),
+        lambda m: m.copy_to(m.listed(FORK), keys.tree_row(ROOT, NOW, FORK)),
     ),
     a(
         "a conversation in a tree that is being created",

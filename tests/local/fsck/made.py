@@ -75,7 +75,7 @@ class Made:
         return at
 
     def listed(self, conversation_id: str, group_id: str = ROOT) -> Key:
-        return keys.tree(group_id, self.created_at(conversation_id, group_id), conversation_id)
+        return keys.tree_row(group_id, self.created_at(conversation_id, group_id), conversation_id)
 
     def mine(self, user_id: str, group_id: str = ROOT) -> Key:
         is_child = items.group(self.contents[keys.group(group_id)]).is_child

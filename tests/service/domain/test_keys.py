@@ -203,7 +203,7 @@ def kinds(user: str, conversation_id: str, created_at: str) -> dict[str, Key]:
         "PATH": keys.path(ROOT, conversation_id),
         "HEAD": keys.head(ROOT, conversation_id),
         "CTX": keys.context(ROOT, conversation_id, user),
-        "TREE": keys.tree(ROOT, created_at, conversation_id),
+        "TREE": keys.tree_row(ROOT, created_at, conversation_id),
         "MEM": keys.member(ROOT, user),
         "GONE": keys.remnant(ROOT, conversation_id),
         "KEY": keys.entry_key(ROOT, conversation_id, user),
@@ -253,7 +253,7 @@ def test_each_kind_of_item_is_only_in_its_own_range(
     assert {kind for kind, key in everything.items() if keys.is_head(key.sort)} == {"HEAD"}
     assert found(positions) == {"ENTRY"}
     assert found(keys.heads_range(ROOT)) == {"HEAD"}
-    assert found(keys.tree_range(ROOT)) == {"TREE"}
+    assert found(keys.tree_rows_range(ROOT)) == {"TREE"}
     assert found(keys.contexts_range(ROOT)) == {"CTX"}
     assert found(keys.contexts_of_range(ROOT, conversation_id)) == {"CTX"}
     assert found(keys.members_range(ROOT)) == {"MEM"}
@@ -264,7 +264,7 @@ def test_each_kind_of_item_is_only_in_its_own_range(
     assert found(keys.all_children_range(ROOT)) == {"CHILD"}
     assert {kind for kind, key in everything.items() if keys.in_remnant(key.sort)} == {"GONE"}
     assert found(keys.heads_range(FORK)) == set()
-    assert found(keys.tree_range(FORK)) == set()
+    assert found(keys.tree_rows_range(FORK)) == set()
     assert found(keys.contexts_range(FORK)) == set()
     assert found(keys.user_trees_range(user, is_child=False)) == set()
 
@@ -371,7 +371,7 @@ def test_one_range_holds_every_conv_and_head_of_a_tree_and_no_entry_row_or_child
     others = [
         keys.entry(ROOT, at(1)),
         keys.child(ROOT, ROOT, place),
-        keys.tree(ROOT, *place),
+        keys.tree_row(ROOT, *place),
         keys.path(ROOT, FORK),
         keys.member(ROOT, "ann"),
         keys.entry_key(ROOT, ROOT, "key"),
@@ -426,14 +426,14 @@ def listed_in(of: SortRange, made: Sequence[Key]) -> list[ListKey]:
 
 
 def test_a_tree_s_conversations_are_listed_strictly_between_two_places() -> None:
-    made = [keys.tree(ROOT, *place) for place in PLACES]
+    made = [keys.tree_row(ROOT, *place) for place in PLACES]
 
-    assert listed_in(keys.tree_range(ROOT), made) == PLACES
+    assert listed_in(keys.tree_rows_range(ROOT), made) == PLACES
     for here, place in enumerate(PLACES):
-        assert listed_in(keys.tree_range(ROOT, after=place), made) == PLACES[here + 1 :]
-        assert listed_in(keys.tree_range(ROOT, before=place), made) == PLACES[:here]
+        assert listed_in(keys.tree_rows_range(ROOT, after=place), made) == PLACES[here + 1 :]
+        assert listed_in(keys.tree_rows_range(ROOT, before=place), made) == PLACES[:here]
     for first, last in itertools.combinations(range(len(PLACES)), 2):
-        between = keys.tree_range(ROOT, after=PLACES[first], before=PLACES[last])
+        between = keys.tree_rows_range(ROOT, after=PLACES[first], before=PLACES[last])
         assert listed_in(between, made) == PLACES[first + 1 : last]
 
 
@@ -481,11 +481,11 @@ def test_every_range_has_its_bounds_in_order() -> None:
     # DynamoDB refuses a BETWEEN whose bounds are reversed.
     ranges = [keys.heads_range(ROOT), keys.contexts_range(ROOT)]
     ranges += [
-        keys.tree_range(ROOT),
+        keys.tree_rows_range(ROOT),
         *(keys.user_trees_range("ann", is_child=is_it) for is_it in (False, True)),
     ]
     for place in PLACES:
-        ranges += [keys.tree_range(ROOT, after=place), keys.tree_range(ROOT, before=place)]
+        ranges += [keys.tree_rows_range(ROOT, after=place), keys.tree_rows_range(ROOT, before=place)]
         for is_child in (False, True):
             ranges.append(keys.user_trees_range("ann", is_child=is_child, before=place))
             ranges.append(keys.user_trees_range("ann", is_child=is_child, through=place))

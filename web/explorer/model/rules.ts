@@ -26,6 +26,12 @@ export const tagLine = ([name, value]: readonly [string, string]): string =>
 export const tagLines = (tags: Record<string, string>): string =>
 	Object.entries(tags).map(tagLine).sort().join("\n");
 
+/** Return whether tags have one, with a value if it is given: `name`, or `name:value`, as the service reads it. */
+export function hasTag(tags: Record<string, string>, wanted: string): boolean {
+	const [name = "", ...value] = wanted.split(":");
+	return Object.hasOwn(tags, name) && (!value.length || tags[name] === value.join(":"));
+}
+
 /** Return the tags that lines name, and what is wrong with them. */
 export function tagsOf(lines: string): { tags: Record<string, string>; wrong: string } {
 	const tags = Object.create(null) as Record<string, string>;

@@ -2,6 +2,7 @@
 
 import type { ConversationDetails, Transfer } from "../model/types.ts";
 import type { Forklore } from "@forklore/client";
+import { hasTag } from "../model/rules.ts";
 import { isAborted, pause, seen } from "./connection.ts";
 import { Source } from "./source.ts";
 
@@ -10,7 +11,11 @@ const ROWS_MAX = 200;
 const PAUSE_MS = 5000;
 
 export interface Filter {
+	/** `name`, or `name:value`. */
 	tag: string;
+	/** Of agents' sessions, as `forklore collect` tags them. */
+	program: string;
+	project: string;
 	agentId: string;
 	archived: boolean;
 	/** Only what was used in the last so many days; 0: all. */
@@ -18,7 +23,15 @@ export interface Filter {
 	show: "all" | "live" | "mine" | "failed";
 }
 
-export const NO_FILTER: Filter = { tag: "", agentId: "", archived: false, days: 0, show: "all" };
+export const NO_FILTER: Filter = {
+	tag: "",
+	program: "",
+	project: "",
+	agentId: "",
+	archived: false,
+	days: 0,
+	show: "all",
+};
 
 export class Conversations extends Source {
 	rows: readonly ConversationDetails[] = [];
@@ -105,7 +118,8 @@ export class Conversations extends Source {
 	}
 
 	get #query() {
-		const { tag, agentId, archived } = this.filter;
+		const { agentId, archived } = this.filter;
+		const [tag] = this.#tags; // the service takes one
 		return {
 			mode: "current" as const,
 			ancestry: "all" as const,
@@ -113,6 +127,12 @@ export class Conversations extends Source {
 			...(agentId && { agentId }),
 			...(archived && { archived: "only" as const }),
 		};
+	}
+
+	/** The tags that a row must have, the rarest first. */
+	get #tags(): string[] {
+		const { tag, program, project } = this.filter;
+		return [tag, project && `project:${project}`, program && `program:${program}`].filter(Boolean);
 	}
 
 	/** Follow what is used, while somebody looks: what is new at the top. */
@@ -154,7 +174,8 @@ export class Conversations extends Source {
 				show !== "failed" &&
 				(show !== "live" || row.answering) &&
 				(show !== "mine" || row.accessLevel === "owner") &&
-				row.lastUsedAt >= since,
+				row.lastUsedAt >= since &&
+				this.#tags.every((tag) => hasTag(row.tags, tag)),
 		);
 		const ids = new Map(rows.map(({ id }) => [this.#trees.get(id), id]));
 		const parentOf = ({ startedByConversationId: by }: ConversationDetails) =>

@@ -1,21 +1,6 @@
 // The conversations: the last used first, by day, children under what started them.
 
-import {
-	Archive,
-	ArrowUp,
-	Bot,
-	Check,
-	GitBranch,
-	ListFilter,
-	LogOut,
-	MessageSquare,
-	Moon,
-	Plus,
-	Search,
-	Sun,
-	Tag,
-	X,
-} from "lucide-react";
+import { ArrowUp, GitBranch, LogOut, MessageSquare, Moon, Plus, Search, Sun, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { toConversation, toList } from "../model/route.ts";
 import { tagLine } from "../model/rules.ts";
@@ -26,7 +11,8 @@ import { NO_FILTER, type Conversations, type Filter } from "../service/list.ts";
 import { isAborted } from "../service/connection.ts";
 import { useSource } from "../service/source.ts";
 import { askAccept, askDecline, askNew } from "./deeds.tsx";
-import { Avatar, IconPress, Loading, Popover, Press, Problem, Said, Time } from "./parts.tsx";
+import { FilterMenu } from "./FilterMenu.tsx";
+import { Avatar, IconPress, Loading, Press, Problem, Said, Time } from "./parts.tsx";
 import { toggleTheme } from "./theme.ts";
 
 const NEAR_PX = 400; // so near to the end more is loaded
@@ -73,6 +59,8 @@ export function Sidebar({ app, find, isAlone, children }: SidebarProps) {
 	);
 	const filters = [
 		filter.tag,
+		filter.program,
+		filter.project,
 		filter.agentId,
 		filter.archived && "archived ones",
 		filter.days > 0 && `of the last ${counted(filter.days, "day")}`,
@@ -335,57 +323,3 @@ function Child({ app, row }: { app: App; row: ConversationDetails }) {
 
 /** Whether a conversation, or another branch of its tree, is open. */
 const isOpen = (app: App, id: string): boolean => app.place?.id === id || app.grove?.fork(id) !== undefined;
-
-function FilterMenu({ app }: { app: App }) {
-	const { list } = app;
-	const { tag, agentId, archived, days } = list.filter;
-	const field = (name: "tag" | "agentId", label: string, sign: React.ReactNode, value: string) => (
-		<label className="line field">
-			{sign}
-			<input
-				aria-label={label}
-				placeholder={label}
-				defaultValue={value}
-				onKeyDown={(event) =>
-					event.key === "Enter" && list.choose({ [name]: event.currentTarget.value.trim() })
-				}
-				onBlur={(event) => {
-					const given = event.currentTarget.value.trim();
-					if (given !== list.filter[name]) list.choose({ [name]: given });
-				}}
-			/>
-		</label>
-	);
-	return (
-		<Popover
-			label="Filter by tag, agent, date"
-			sign={<ListFilter />}
-			className="s"
-			aria-pressed={Boolean(tag || agentId || archived || days)}
-			box={{ className: "menu filters" }}
-		>
-			{field("tag", "Tag, or tag:value", <Tag />, tag)}
-			{field("agentId", "Agent", <Bot />, agentId)}
-			<label className="line f">
-				Used in
-				<select
-					className="input"
-					value={days}
-					onChange={(event) => list.choose({ days: Number(event.target.value) })}
-				>
-					{([0, 1, 7, 30] as const).map((count) => (
-						<option key={count} value={count}>
-							{count ? `the last ${counted(count, "day")}` : "all time"}
-						</option>
-					))}
-				</select>
-			</label>
-			<Press className="" aria-pressed={archived} press={() => list.choose({ archived: !archived })}>
-				{archived ? <Check /> : <Archive />} Archived ones
-			</Press>
-			<Press className="" press={() => list.choose(NO_FILTER)}>
-				<X /> No filter
-			</Press>
-		</Popover>
-	);
-}

@@ -4,6 +4,7 @@ import {
 	Archive,
 	Columns2,
 	Crown,
+	Download,
 	GitMerge,
 	Link,
 	Maximize2,
@@ -13,10 +14,12 @@ import {
 	Share2,
 	Star,
 	Tag,
+	Terminal,
 	Trash2,
 } from "lucide-react";
 import { toCompare, toConversation, toTree } from "../model/route.ts";
 import type { App } from "../service/app.ts";
+import { openContinue, openExport } from "./Commands.tsx";
 import {
 	askDelete,
 	askDeleteTree,
@@ -56,6 +59,8 @@ export function actionsOf(app: App): (MenuItem | null)[] {
 			other && { label: "Merge into…", sign: <GitMerge />, press: failing(() => askMerge(app, id)) },
 		other && { label: "Compare", sign: <Columns2 />, press: () => app.go(toCompare([id, other])), hint: "C" },
 		{ label: mayManage ? "Share…" : "Members…", sign: <Share2 />, press: () => openShare(app), hint: "S" },
+		mayWrite && { label: "Continue in…", sign: <Terminal />, press: () => openContinue(app) },
+		{ label: "Export…", sign: <Download />, press: () => openExport(app) },
 		isOwner && { label: "Hand over to…", sign: <Crown />, press: failing(() => askHandOver(app)) },
 		{ label: "Copy link", sign: <Link />, press: () => app.copyLink(toConversation(id, chosen)), hint: "L" },
 		{

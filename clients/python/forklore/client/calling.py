@@ -61,7 +61,7 @@ class Calling:
         """Wait."""
         time.sleep(seconds)
 
-    def work(self, function: Callable[[], R]) -> R:
+    def run_blocking(self, function: Callable[[], R]) -> R:
         """Call what waits for a disk or a connection."""
         return function()
 
@@ -111,7 +111,7 @@ class AsyncCalling:
 
         await anyio.sleep(seconds)
 
-    async def work(self, function: Callable[[], R]) -> R:
+    async def run_blocking(self, function: Callable[[], R]) -> R:
         """Call what waits for a disk or a connection, in a thread."""
         import anyio.to_thread
 

@@ -206,7 +206,12 @@ class EarlierImports:
         return _Located(held.rows[first], tree.origin) if first else None
 
     def _native(self, tree: ForeignTree) -> Row | None:
-        """Return forklore's own conversation that a session was written out of, if it is there."""
+        """Return forklore's own conversation that a session was written out of, if it is there.
+
+        Nothing is asked for a session in which no message has an id as entries have: of version 7.
+        """
+        if not tree.forklore and not any(one.entry_id[14:15] == "7" for one in tree.messages):
+            return None
         for one in [tree.forklore] if tree.forklore else own_ids_in(tree.tree_id):
             with suppress(BadRequestError, ForbiddenError, NotFoundError):
                 return _row_of(self._client().conversation(one).details())

@@ -20,6 +20,7 @@ from forklore.importing.foreign_trees import (
     ForeignTree,
     ImportReport,
     MalformedFileError,
+    NoConversationError,
     Reason,
     UnknownFormatError,
 )
@@ -47,6 +48,7 @@ _NAMED = "looks like "
 """Stands in the refusal of what is recognised."""
 AIDER = b"# aider chat started at"
 GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
 ZIP = b"PK\x03\x04"
 """How an archive with files begins."""
 UNPACKED_BYTES, UNPACKED_TIMES = 10_000_000, 100
@@ -147,7 +149,8 @@ def read_file(
     if broken:
         raise MalformedFileError("; ".join(map(str, broken))) from broken[0]
     if not found:
-        raise MalformedFileError(f"no conversation in the {_kind_of(path)}{unknown or _why(report)}")
+        kind_of_error = MalformedFileError if unknown else NoConversationError
+        raise kind_of_error(f"no conversation in the {_kind_of(path)}{unknown or _why(report)}")
 
 
 @contextmanager
@@ -289,6 +292,8 @@ def _streams(
             begin = stream.read(len(AIDER) + 1)
         if begin.startswith(GZIP):
             raise MalformedFileError("compressed by gzip: unpack it first")
+        if begin.startswith(ZSTD):
+            raise MalformedFileError("compressed by zstd: unpack it first, with `zstd -d`")
         if AIDER in begin:
             raise UnknownFormatError("looks like a history of Aider: not supported")
         measure.total = path.stat().st_size

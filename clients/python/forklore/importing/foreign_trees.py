@@ -10,6 +10,10 @@ class MalformedFileError(Exception):
     """The file cannot be read on from here. The message is one line, and says where."""
 
 
+class NoConversationError(MalformedFileError):
+    """A file of a format that is known holds no conversation, as one that a program has begun."""
+
+
 class UnknownFormatError(MalformedFileError):
     """The file has no format that is known."""
 

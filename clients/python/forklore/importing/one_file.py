@@ -9,7 +9,13 @@ from forklore.importing.brought_files import Brought
 from forklore.importing.carrying_out import Unchanged, Wait
 from forklore.importing.earlier_imports import EarlierImports
 from forklore.importing.files import Measure, read_file
-from forklore.importing.foreign_trees import ForeignTree, ImportReport, MalformedFileError, Reason
+from forklore.importing.foreign_trees import (
+    ForeignTree,
+    ImportReport,
+    MalformedFileError,
+    NoConversationError,
+    Reason,
+)
 from forklore.importing.formats.own_lines import ForkTree
 from forklore.importing.held_files import Held
 from forklore.importing.plan import Plan
@@ -40,8 +46,9 @@ class ImportOptions:
 class FileImport:
     """A file that is imported.
 
-    shown: what it is called; without it the path. problem: why it was not read to its end. trees:
-    how many were planned. passed: how many of these were not read, because they have not changed.
+    shown: what it is called; without it the path. problem: why it was not read to its end.
+    is_empty: that is because no conversation is in it. trees: how many were planned. passed: how
+    many of these were not read, because they have not changed.
     later: the sessions that go on from one that is not there, and may come with another file.
     """
 
@@ -49,6 +56,7 @@ class FileImport:
     options: ImportOptions
     report: ImportReport = field(default_factory=ImportReport)
     problem: str | None = None
+    is_empty: bool = False
     trees: int = 0
     passed: int = 0
     entries: int = 0
@@ -95,6 +103,7 @@ class FileImport:
                     break
         except MalformedFileError as error:
             self.problem = f"{self.shown or self.path}: {error}"
+            self.is_empty = isinstance(error, NoConversationError)
         except OSError as error:
             self.problem = f"{self.shown or self.path}: {error.strerror or error}"
         on_total(self.entries)

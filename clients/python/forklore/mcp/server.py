@@ -21,7 +21,7 @@ from forklore.client import VERSION
 from forklore.client.errors import ApiError, NoAnswerError, NotFoundError, ServerError
 from forklore.client.generated import results
 from forklore.client.generated.synchronous.client import Forklore
-from forklore.mcp import shown
+from forklore.mcp import answers
 from forklore.mcp.tools import ROWS, Call, EntryId, Reference, Tools
 
 R = TypeVar("R")
@@ -158,8 +158,8 @@ def _add_resources(server: MCPServer[Any], tools: Tools) -> None:
         return tools.read_conversation(call, conversation_id, entry_id=entry_id).model_dump_json()
 
     for read, address in (
-        (conversation, f"{shown.CONVERSATIONS}{{conversation_id}}{{?before}}"),
-        (entry, f"{shown.CONVERSATIONS}{{conversation_id}}/entries/{{entry_id}}"),
+        (conversation, f"{answers.CONVERSATIONS}{{conversation_id}}{{?before}}"),
+        (entry, f"{answers.CONVERSATIONS}{{conversation_id}}/entries/{{entry_id}}"),
     ):
         server.resource(address, mime_type=JSON)(_failing_as(_resource_error, read))
 
@@ -182,10 +182,10 @@ def _newest_listed(client_of: Callable[[Call], Forklore]) -> Any:
 
 def _resource_of(one: results.ConversationDetails) -> dict[str, str]:
     """Return a conversation as a resource, named by one line of what can be seen of its title."""
-    title = shown.HIDDEN.sub(" ", one.title or one.id)
+    title = answers.HIDDEN.sub(" ", one.title or one.id)
     seen = "".join(letter if letter.isprintable() else " " for letter in title)
     name = " ".join(seen.split())[:NAME_MAX]
-    return {"uri": shown.uri_of(one.id), "name": name, "description": shown.NOTICE, "mimeType": JSON}
+    return {"uri": answers.uri_of(one.id), "name": name, "description": answers.NOTICE, "mimeType": JSON}
 
 
 def _add_prompts(server: MCPServer[Any]) -> None:

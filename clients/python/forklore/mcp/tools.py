@@ -16,11 +16,11 @@ from forklore.client.generated.synchronous.client import Forklore
 from forklore.client.generated.synchronous.conversation import Conversation
 from forklore.client.questions import HITS, asked
 from forklore.client.retrying import NOT_FOUND
-from forklore.mcp import shown
+from forklore.mcp import answers
 
 ROWS, ROWS_MAX = 20, 50
 ADDRESS = re.compile(
-    rf"{shown.CONVERSATIONS}(?P<conversation>[^/?#]+)(/entries/(?P<entry>[^/?#]+))?(\?[^#]*)?"
+    rf"{answers.CONVERSATIONS}(?P<conversation>[^/?#]+)(/entries/(?P<entry>[^/?#]+))?(\?[^#]*)?"
 )
 """Of a conversation, or of an entry, as a resource."""
 UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -105,7 +105,7 @@ class Tools:
         conversation_id: Reference | None = None,
         limit: Limit = ROWS,
         page: Page = None,
-    ) -> shown.Search:
+    ) -> answers.Search:
         """Find entries by words, the best first, in all your conversations or in one.
 
         Of one conversation only what it shows is searched, not what its siblings say.
@@ -115,8 +115,8 @@ class Tools:
         answer = client.api.search_conversations(
             query=query, conversation_id=within, limit=limit, after_cursor=page, search_type="fulltext"
         )
-        found = [shown.found(hit) for hit in answer.data]
-        return shown.Search(found=found, more=answer.after_cursor, complete=answer.complete)
+        found = [answers.found(hit) for hit in answer.data]
+        return answers.Search(found=found, more=answer.after_cursor, complete=answer.complete)
 
     def recall(
         self,
@@ -127,7 +127,7 @@ class Tools:
             int, Field(ge=0, le=3, description="So many turns before and after, beside the turn itself.")
         ] = 0,
         limit: Annotated[int, Field(ge=1, le=ROWS, description="How many at the most.")] = HITS,
-    ) -> shown.Memory:
+    ) -> answers.Memory:
         """Recall what was said about something: the turns that answer a question best.
 
         With conversation_id, what its siblings say is not seen: a fork that went another way never
@@ -138,7 +138,9 @@ class Tools:
         answer = client.api.search_conversations(
             query=asked(question), conversation_id=within, limit=limit, around=around
         )
-        return shown.Memory(recalled=[shown.recalled(hit) for hit in answer.data], complete=answer.complete)
+        return answers.Memory(
+            recalled=[answers.recalled(hit) for hit in answer.data], complete=answer.complete
+        )
 
     def list_conversations(
         self,
@@ -151,7 +153,7 @@ class Tools:
         ] = None,
         limit: Limit = ROWS,
         page: Page = None,
-    ) -> shown.Conversations:
+    ) -> answers.Conversations:
         """List your conversations, the one that was used last first: one branch of each fork tree.
 
         With branches_of, list all branches of its tree, the oldest first, and where they begin.
@@ -161,12 +163,12 @@ class Tools:
             if title is not None:
                 raise InputError("branches are listed without a title")
             forks = client.api.list_forks(_open(client, branches_of).id, limit=limit, after_cursor=page)
-            return shown.Conversations(
-                conversations=[shown.listed(one) for one in forks.data], more=forks.after_cursor
+            return answers.Conversations(
+                conversations=[answers.listed(one) for one in forks.data], more=forks.after_cursor
             )
         mine = client.api.list_conversations(query=title, limit=limit, after_cursor=page)
-        return shown.Conversations(
-            conversations=[shown.listed(one) for one in mine.data], more=mine.after_cursor
+        return answers.Conversations(
+            conversations=[answers.listed(one) for one in mine.data], more=mine.after_cursor
         )
 
     def list_sessions(
@@ -182,12 +184,14 @@ class Tools:
         ] = None,
         limit: Limit = ROWS,
         page: Page = None,
-    ) -> shown.Conversations:
+    ) -> answers.Conversations:
         """List sessions of agent programs, such as Claude Code and Codex, that were collected."""
         tag = f"program:{program}" if program else "program"
         found = self._client_of(call).api.list_conversations(tag=tag, limit=limit, after_cursor=page)
         rows = (one for one in found.data if project in (None, one.tags.get("project")))
-        return shown.Conversations(conversations=[shown.listed(one) for one in rows], more=found.after_cursor)
+        return answers.Conversations(
+            conversations=[answers.listed(one) for one in rows], more=found.after_cursor
+        )
 
     def resume_command(
         self,
@@ -197,14 +201,16 @@ class Tools:
             str | None,
             Field(pattern="^[a-z-]{2,30}$", description="The program to go on in; else its own."),
         ] = None,
-    ) -> shown.Command:
+    ) -> answers.Command:
         """Tell the command by which the user goes on with a conversation in an agent's program.
 
         Show it to the user. It runs on the machine where forklore's command line is set up.
         """
         opened = _open(self._client_of(call), conversation_id)
         opened.details()
-        return shown.Command(command=f"forklore resume {opened.id}" + (f" --in {program}" if program else ""))
+        return answers.Command(
+            command=f"forklore resume {opened.id}" + (f" --in {program}" if program else "")
+        )
 
     def read_conversation(
         self,
@@ -214,14 +220,14 @@ class Tools:
         before: Annotated[EntryId | None, Field(description="Read what is older than this entry.")] = None,
         after: Annotated[EntryId | None, Field(description="Read what follows this entry.")] = None,
         limit: Limit = ROWS,
-    ) -> shown.Window:
+    ) -> answers.Window:
         """Read what a conversation says, the newest entry first. `older` and `newer` lead on."""
         if sum(one is not None for one in (entry_id, before, after)) > 1:
             raise InputError("read an entry, or before one, or after one")
         client = self._client_of(call)
         opened = _open(client, conversation_id)
         if entry_id is not None:
-            return shown.window(opened.id, [opened.entry(entry_id)], older=entry_id, text_max=None)
+            return answers.window(opened.id, [opened.entry(entry_id)], older=entry_id, text_max=None)
         page = client.api.list_entries(
             opened.id,
             channel="history",
@@ -231,15 +237,15 @@ class Tools:
             after_cursor=after,
         )
         newer = None if after is None else page.after_cursor
-        return shown.window(opened.id, page.data[::-1], older=page.before_cursor, newer=newer)
+        return answers.window(opened.id, page.data[::-1], older=page.before_cursor, newer=newer)
 
     def compare_conversations(
         self, call: Call, conversation_id: Reference, other: Reference, limit: Limit = ROWS
-    ) -> shown.Compared:
+    ) -> answers.Compared:
         """Show where two branches of one fork tree part, and how each goes on."""
         client = self._client_of(call)
         opened, beside = _open(client, conversation_id), _open(client, other)
-        return shown.compared(opened.compare(beside, limit=limit))
+        return answers.compared(opened.compare(beside, limit=limit))
 
     def fork_conversation(
         self,
@@ -249,13 +255,13 @@ class Tools:
         before_entry_id: ForkedBefore = None,
         after_entry_id: ForkedAfter = None,
         name: Annotated[Name | None, Field(description="A new name for the fork.")] = None,
-    ) -> shown.Made:
+    ) -> answers.Made:
         """Fork a conversation at an entry, or at its end. The original stays as it is."""
         anchor = _anchor(before_entry_id, after_entry_id)
         made = _open(self._client_of(call), conversation_id).fork(
             name=name, idempotency_key=call_id, **anchor
         )
-        return shown.Made(conversation_id=made.id, name=name)
+        return answers.Made(conversation_id=made.id, name=name)
 
     def say(
         self,
@@ -274,7 +280,7 @@ class Tools:
             list[Any] | None,
             Field(max_length=1_000, description="Your whole memory after it; for agents with a key."),
         ] = None,
-    ) -> shown.Written:
+    ) -> answers.Written:
         """Append a message. With before_entry_id or after_entry_id it begins a fork there."""
         client = self._client_of(call)
         anchor = _anchor(before_entry_id, after_entry_id)
@@ -289,7 +295,7 @@ class Tools:
             else:
                 target.details()  # an append would make what is not there
         entry = target.turn(role, text, context=context, idempotency_key=call_id)
-        return shown.Written(conversation_id=entry.conversation_id, entry_id=entry.id)
+        return answers.Written(conversation_id=entry.conversation_id, entry_id=entry.id)
 
     def summarise_branch(
         self,
@@ -299,7 +305,7 @@ class Tools:
         branch: Annotated[Reference, Field(description="The branch of the same fork tree that it sums up.")],
         up_to_entry_id: Annotated[EntryId, Field(description="The last entry of the branch that it covers.")],
         text: Text,
-    ) -> shown.Written:
+    ) -> answers.Written:
         """Append a summary of another branch, with a link to it. Who reads one can read both."""
         client = self._client_of(call)
         entry = _open(client, conversation_id).say(
@@ -309,7 +315,7 @@ class Tools:
             merged_up_to_entry_id=up_to_entry_id,
             idempotency_key=call_id,
         )
-        return shown.Written(conversation_id=entry.conversation_id, entry_id=entry.id)
+        return answers.Written(conversation_id=entry.conversation_id, entry_id=entry.id)
 
     def name_conversation(
         self,
@@ -318,7 +324,7 @@ class Tools:
         conversation_id: Reference,
         name: Name,
         move: Annotated[bool, Field(description="Whether the name may exist already, and moves.")] = False,
-    ) -> shown.Made:
+    ) -> answers.Made:
         """Give a conversation a name of yours. Nobody else sees it."""
         client = self._client_of(call)
         named = client.api.set_name(
@@ -327,7 +333,7 @@ class Tools:
             expect_revision=None if move else 0,
             idempotency_key=call_id,
         )
-        return shown.Made(
+        return answers.Made(
             conversation_id=named.conversation_id,
             name=named.name,
             name_moved_from=named.previous_conversation_id,
@@ -338,18 +344,18 @@ class Tools:
         call: Call,
         conversation_id: Annotated[
             str,
-            Field(pattern=f"^({shown.CONVERSATIONS})?{UUID.pattern}$", description="Its id, not a name."),
+            Field(pattern=f"^({answers.CONVERSATIONS})?{UUID.pattern}$", description="Its id, not a name."),
             AfterValidator(_conversation_in),
         ],
         whole_tree: Annotated[bool, Field(description="Delete all branches, not only this one.")] = False,
-    ) -> shown.Done:
+    ) -> answers.Done:
         """Delete a branch, or a whole fork tree, for good. Other branches keep what they show."""
         opened = _open(self._client_of(call), conversation_id)
         if whole_tree:
             opened.delete_tree()
         else:
             opened.delete()
-        return shown.Done(conversation_id=opened.id, done="deleted")
+        return answers.Done(conversation_id=opened.id, done="deleted")
 
     def share_conversation(
         self,
@@ -360,11 +366,11 @@ class Tools:
             Literal["reader", "writer", "manager"],
             Field(description="What they may do; managers also share and delete branches."),
         ],
-    ) -> shown.Done:
+    ) -> answers.Done:
         """Let another user read or write a whole fork tree, or change what a member may do."""
         opened = _open(self._client_of(call), conversation_id)
         opened.share(user_id, access_level)
-        return shown.Done(conversation_id=opened.id, done=f"shared with {user_id}")
+        return answers.Done(conversation_id=opened.id, done=f"shared with {user_id}")
 
 
 def _open(client: Forklore, reference: str) -> Conversation:

@@ -57,8 +57,7 @@ def collect(
             on_file(file)
         collecting.rest()
     finally:
-        if collecting.done.sessions or collecting.done.problems:
-            seen.save()
+        seen.save()
     return collecting.done
 
 
@@ -136,7 +135,7 @@ class _Collecting:
 
     def _end(self, file: SessionFile, one: FileImport) -> None:
         one.held.close()
-        if one.problem is not None:
+        if one.problem is not None and not one.is_empty:  # a program has only begun a session
             self.done.problems.append(one.problem)
         for reason, count in one.report.counts.items():
             self.done.left_out[str(reason)] += count

@@ -13,6 +13,7 @@ from forklore.importing.foreign_trees import (
     ForeignTree,
     ImportReport,
     MalformedFileError,
+    NoConversationError,
     UnknownFormatError,
 )
 from forklore.importing.readers import format_of, format_of_database
@@ -74,6 +75,8 @@ class Listing:
             for tree in read_file(file.path, ImportReport(), given=file.program.name):
                 if isinstance(tree, ForeignTree):
                     yield _session(file, tree)
+        except NoConversationError:
+            return
         except (MalformedFileError, OSError) as error:
             self.unread.append(f"{file.path}: {error}")
 

@@ -36,6 +36,7 @@ class Seen:
     def __init__(self, path: Callable[[], Path]) -> None:
         self._path = path
         self._looks: dict[str, Look] = {}
+        self._is_new = False
         with suppress(OSError, ValueError):
             told = json.loads(path().read_text(encoding="utf-8"))
             self._looks = dict(told["files"]) if isinstance(told.get("files"), dict) else {}
@@ -46,6 +47,7 @@ class Seen:
 
     def put(self, path: Path, look: Look) -> None:
         """Note how a file was before it was read."""
+        self._is_new = True
         self._looks[str(path)] = look
 
     def forget(self) -> None:
@@ -53,7 +55,9 @@ class Seen:
         self._looks.clear()
 
     def save(self) -> None:
-        """Write it all, whole or not at all."""
+        """Write it all, whole or not at all, if anything was noted."""
+        if not self._is_new:
+            return
         path = self._path()
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}")

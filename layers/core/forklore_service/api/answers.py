@@ -17,7 +17,7 @@ from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.alternatives import ALTERNATIVES_MAX
 from forklore_service.domain.answer_logs import AnswerState, Standing
 from forklore_service.domain.attachments import SHA256_PATTERN, FileState
-from forklore_service.domain.content import LINE_CHARACTERS, WORD_CHARACTERS, Held
+from forklore_service.domain.content import LINE_CHARACTERS, WORD_CHARACTERS, BesideText
 from forklore_service.domain.jsontext import JsonText
 from forklore_service.domain.model import Channel, ForkPosition
 from forklore_service.limits import KEY_CHARACTERS_MAX
@@ -271,7 +271,7 @@ class Line(TypedDict):
     text: Maybe[Annotated[str, Field(max_length=LINE_CHARACTERS)]]
     tool: Maybe[Word]
     failed: Maybe[Annotated[bool, Field(default=False)]]
-    holds: Maybe[list[Held]]
+    holds: Maybe[list[BesideText]]
     saidAt: Maybe[Time]
 
 

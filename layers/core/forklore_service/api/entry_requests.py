@@ -107,7 +107,7 @@ class PresentContext(ContentFields):
     """An agent's whole present context."""
 
     hints = wording.CONTEXT_HINTS
-    aside = frozenset({"based_on_entry_id"})
+    not_compared = frozenset({"based_on_entry_id"})
 
     based_on_entry_id: fields.NamedId | None = None
 
@@ -155,7 +155,7 @@ class AppendFields(NewByAppend):
     the answer that becomes these entries, and ends with them.
     """
 
-    aside = frozenset(NewByAppend.model_fields) - {"promote"} | {"name"}
+    not_compared = frozenset(NewByAppend.model_fields) - {"promote"} | {"name"}
     # An append is the same whether it makes the conversation or finds it, by an id or by a name.
 
     context: PresentContext | None = None
@@ -192,8 +192,8 @@ class _MovesName(AppendFields):
 class OneEntry(EntryFields, AppendFields):
     """An append of one entry, whose fields stand in the body. So its `metadata` is the entry's."""
 
-    others = ("entries",)
-    aside = AppendFields.aside - {"metadata"}
+    other_names = ("entries",)
+    not_compared = AppendFields.not_compared - {"metadata"}
     is_batch: ClassVar[bool] = False
 
     @property

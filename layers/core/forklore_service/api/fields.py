@@ -386,6 +386,6 @@ Revision = Annotated[int, Field(ge=0, le=INTEGER_MAX), WHOLE]
 PositionInLog = Annotated[int, Field(ge=0, le=9_999), WHOLE]
 """A place in the log of an answer, or one that none has."""
 PositionInQuery = Annotated[int, Field(ge=0, le=9_999), BeforeValidator(_counted)]
-"""The same in a query string."""
+"""A `PositionInLog` in a query string, which has its digits."""
 RevisionInQuery = Annotated[int, Field(ge=0, le=INTEGER_MAX), BeforeValidator(_counted)]
-"""The same in a query string."""
+"""A `Revision` in a query string, which has its digits."""

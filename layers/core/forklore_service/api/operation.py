@@ -38,7 +38,7 @@ NOBODY = Caller("")
 
 Fields = Mapping[str, Any]
 """The fields of a JSON object."""
-_Held = TypeVar("_Held", bound=Fields | None)
+_AnswerFields = TypeVar("_AnswerFields", bound=Fields | None)
 
 
 class MatchForm(NamedTuple):
@@ -138,11 +138,11 @@ class CheckedRequest(NamedTuple):
         return keys.idempotency(json.dumps([self.caller.user_id, self.caller.client_id, *route, self.key]))
 
 
-class Answer(NamedTuple, Generic[_Held]):
+class Answer(NamedTuple, Generic[_AnswerFields]):
     """An answer whose status is not the operation's usual one. fields: None without a body."""
 
     status: int
-    fields: _Held
+    fields: _AnswerFields
 
 
 class Operation(NamedTuple):
@@ -323,7 +323,7 @@ def _plain(held: Any) -> Any:
         case pydantic.RootModel():
             return _plain(held.root)
         case Request():
-            counts = ((name, value) for name, value in vars(held).items() if name not in held.aside)
+            counts = ((name, value) for name, value in vars(held).items() if name not in held.not_compared)
             return {name: _plain(value) for name, value in counts if value is not None}
         case JsonText():
             return held.text

@@ -37,11 +37,11 @@ class Request(BaseModel):
     )
     hints: ClassVar[Mapping[str, str]] = {}
     """Messages about unknown names that are likely mistakes."""
-    aside: ClassVar[frozenset[str]] = frozenset()
+    not_compared: ClassVar[frozenset[str]] = frozenset()
     """Fields that do not count when a request is compared with an earlier one under its key."""
-    others: ClassVar[tuple[str, ...]] = ()
+    other_names: ClassVar[tuple[str, ...]] = ()
     """Names that are known, but choose another model."""
-    nothing: ClassVar[str] = "this operation takes no fields in its body"
+    no_field_message: ClassVar[str] = "this operation takes no fields in its body"
 
     @property
     def filters(self) -> list[Any]:
@@ -56,14 +56,14 @@ class Request(BaseModel):
             known = _known_to(cls)
             names = [name for name in values if name not in known]
             if names:
-                raise wording.unknown(names, known, cls.hints, cls.nothing)
+                raise wording.unknown(names, known, cls.hints, cls.no_field_message)
         return values
 
 
 @cache
 def _known_to(model: type[Request]) -> list[str]:
     """Return the names that a model knows, as bodies and queries spell them."""
-    return [field.alias or name for name, field in model.model_fields.items()] + [*model.others]
+    return [field.alias or name for name, field in model.model_fields.items()] + [*model.other_names]
 
 
 class OneOf(RootModel[Any]):
@@ -79,7 +79,7 @@ class NoFields(Request):
 class NoParameters(NoFields):
     """An empty query."""
 
-    nothing = "this operation takes no other parameters"
+    no_field_message = "this operation takes no other parameters"
 
 
 class Watched(Request):

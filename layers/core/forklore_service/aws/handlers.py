@@ -34,7 +34,7 @@ def operations_of(function: str) -> "tuple[Operation, ...]":
                 *copying.OPERATIONS,
                 *names.OPERATIONS,
                 *attachments.OPERATIONS,
-                *attachments.SECOND,
+                *attachments.CONTENT_ROUTES,
             )
         case "sharing":
             from forklore_service.api.operations import sharing

@@ -224,8 +224,8 @@ def _said(element: dict[str, Any]) -> list[dict[str, Any]]:
     return [element] if element.get("text") else _parts(element)
 
 
-Held = Literal["attachments", "data", "events", "other"]
-_NAMED: Sequence[Held] = ("attachments", "data", "events")
+BesideText = Literal["attachments", "data", "events", "other"]
+_NAMED: Sequence[BesideText] = ("attachments", "data", "events")
 
 
 class Line(NamedTuple):
@@ -241,7 +241,7 @@ class Line(NamedTuple):
     text: str | None = None
     tool: str | None = None
     has_failed: bool = False
-    holds: Sequence[Held] = ()
+    holds: Sequence[BesideText] = ()
     said_at: str | None = None
 
 

@@ -138,6 +138,7 @@ def blob(group_id: str, entry_id: EntryId, chunk: int) -> Key:
 
 
 def group(group_id: str) -> Key:
+    """Return the key of a fork tree's own item. In code a fork tree is a group."""
     return Key(group_id, "GROUP")
 
 
@@ -249,32 +250,35 @@ def list_key(sort_key: str) -> ListKey:
     return ListKey(created_at, conversation_id)
 
 
-_REMNANT = "GONE#"
+_GONE = "GONE#"
 
 
 def remnant(group_id: str, conversation_id: str) -> Key:
     """Return the key of what stays of a removed branch."""
-    return Key(group_id, f"{_REMNANT}{conversation_id}")
+    return Key(group_id, f"{_GONE}{conversation_id}")
 
 
 def remnants_range(group_id: str) -> SortRange:
     """Return the range of what stays of all removed branches of a tree."""
-    return _all(group_id, _REMNANT)
+    return _all(group_id, _GONE)
 
 
 def in_remnant(sort_key: str) -> str | None:
     """Return the conversation id that a GONE item's sort key names; None for any other key."""
-    return sort_key.removeprefix(_REMNANT) if sort_key.startswith(_REMNANT) else None
+    return sort_key.removeprefix(_GONE) if sort_key.startswith(_GONE) else None
 
 
 _TREE = "TREE#"
 
 
-def tree(group_id: str, created_at: str, conversation_id: str) -> Key:
+def tree_row(group_id: str, created_at: str, conversation_id: str) -> Key:
+    """Return the key of TREE: the row of one conversation in the list of its fork tree's."""
     return Key(group_id, _TREE + ListKey(created_at, conversation_id).sort)
 
 
-def tree_range(group_id: str, *, after: ListKey | None = None, before: ListKey | None = None) -> SortRange:
+def tree_rows_range(
+    group_id: str, *, after: ListKey | None = None, before: ListKey | None = None
+) -> SortRange:
     """Return the range of a tree's conversations, strictly after and before two places."""
     return SortRange(
         group_id,

@@ -101,8 +101,8 @@ EVERYTHING = Filter()
 
 TOP = ListKey("9999-12-31T23:59:59.999Z", "ffffffff-ffff-ffff-ffff-ffffffffffff")
 """A place above every tree."""
-NOW = TOP._replace(conversation_id="ffffffff-ffff-ffff-ffff-fffffffffffe")
-"""A place above which no row has moved: a walk from there shows rows where they stand now."""
+NONE_MOVED = TOP._replace(conversation_id="ffffffff-ffff-ffff-ffff-fffffffffffe")
+"""Where a walk begins that shows each row where it stands now: above it no row has moved."""
 BOTTOM = ListKey("", "")
 """A place below every tree."""
 

@@ -188,7 +188,7 @@ class TreeRow(NamedTuple):
         """The place in the list by use."""
         return self.place._replace(created_at=self.moves[-1]) if self.moves else self.place
 
-    def stood_at(self, began: ListKey) -> ListKey | None:
+    def place_when(self, began: ListKey) -> ListKey | None:
         """Return the place in the list by use when nothing stood above `began` yet.
 
         None: the tree is newer.

@@ -209,7 +209,7 @@ def path(item: Item | None) -> ancestry.Path:
 
 def tree_item(conversation: Conversation, path: ancestry.Path = ()) -> Item:
     """Return a conversation's row in the list of its tree. A fork's row records where it leaves."""
-    key = keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id)
+    key = keys.tree_row(conversation.group_id, conversation.created_at, conversation.conversation_id)
     if conversation.is_root:
         return key_of(key)
     return key_of(key) | {schema.ENTRY_SORT_KEY: text(_record_key(ForkRecord.of(conversation, path)))}

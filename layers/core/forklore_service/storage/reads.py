@@ -61,7 +61,7 @@ class Reads:
         page: int | None = None,
     ) -> Iterator[ListKey]:
         """Yield the places of a tree's conversations between two places, without these two."""
-        of = keys.tree_range(group_id, after=after, before=before)
+        of = keys.tree_rows_range(group_id, after=after, before=before)
         return self._places(of, backward=newest_first, limit=limit, page=page)
 
     def fork_records(

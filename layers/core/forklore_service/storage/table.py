@@ -106,7 +106,7 @@ class Table:
     ) -> "Table":
         """Return the same table for a request that has `seconds` left and may take `most` seconds.
 
-        usage: counts the request's calls; None: nobody reads it. An earlier deadline stays.
+        usage: counts the request's calls; None: they are not counted. An earlier deadline stays.
         """
         left = seconds if self._deadline is None else min(seconds, self._deadline.seconds_left)
         return Table(
@@ -555,8 +555,10 @@ class Table:
             branches = {place: found.branch(*of[place]) for place in left}
             whole = [branch for branch in branches.values() if branch is not None]
             missing = [place for place, branch in branches.items() if branch is None]
-            rows = self.items_at(keys.tree(group_id, *place) for place in missing)
-            left = [place for place in left if place not in missing or keys.tree(group_id, *place) in rows]
+            rows = self.items_at(keys.tree_row(group_id, *place) for place in missing)
+            left = [
+                place for place in left if place not in missing or keys.tree_row(group_id, *place) in rows
+            ]
             if len(whole) == len(left):
                 return whole
         raise UnavailableError("a fork that was made cannot be read yet; try again")

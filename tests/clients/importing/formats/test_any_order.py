@@ -17,8 +17,6 @@ from tests.service.domain.builders import examples
 
 DATABASES = ("opencode", "goose", "llm")
 """All their sessions are in one file."""
-JOINED = [name for name in FORMATS if name != "continue"]
-"""Of Continue nothing says that a session is a fork: its messages have no ids."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +41,7 @@ def branches(run: Forklore) -> list[list[str]]:
     return sorted([entry["content"][0]["text"] for entry in reversed(log)] for log in logs)
 
 
-@pytest.mark.parametrize("name", JOINED)
+@pytest.mark.parametrize("name", FORMATS)
 @examples(4)
 @given(data=st.data())
 def test_sessions_with_copies_become_their_tree(

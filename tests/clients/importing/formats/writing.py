@@ -105,6 +105,41 @@ def _text(said: Said) -> list[dict[str, str]]:
     return [{"type": "text", "text": said.text}]
 
 
+def write_claude_code(folder: Path, sessions: Sessions) -> None:
+    for name, said in sessions.items():
+        rows = [
+            {
+                "uuid": one.id,
+                "parentUuid": one.above,
+                "sessionId": name,
+                "isSidechain": False,
+                "timestamp": one.time,
+                "type": one.by,
+                "cwd": "/home/ann",
+                "message": {"id": f"msg_{one.id}", "role": one.by, "content": _text(one)},
+            }
+            for one in said
+        ]
+        _lines(folder / f"{name}.jsonl", rows)
+
+
+def write_codex(folder: Path, sessions: Sessions) -> None:
+    for name, said in sessions.items():
+        rows: list[Any] = [
+            {
+                "timestamp": said[0].time,
+                "type": "session_meta",
+                "payload": {"id": name, "timestamp": said[0].time, "cwd": "/home/ann"},
+            }
+        ]
+        for one in said:
+            kind = {"user": "input_text", "assistant": "output_text"}[one.by]
+            item: dict[str, Any] = {"type": "message", "id": f"msg_{one.id}", "role": one.by}
+            item |= {"content": [{"type": kind, "text": one.text}]}
+            rows.append({"timestamp": one.time, "type": "response_item", "payload": item})
+        _lines(folder / f"rollout-2026-11-01T00-00-00-{name}.jsonl", rows)
+
+
 def write_pi(folder: Path, sessions: Sessions) -> None:
     for name, said in sessions.items():
         head = {"type": "session", "version": 3, "id": name, "timestamp": said[0].time, "cwd": "/home/ann"}
@@ -269,6 +304,8 @@ def write_llm(folder: Path, sessions: Sessions) -> None:
 
 
 FORMATS = {
+    "claude-code": Format(write_claude_code, has_branches=True),
+    "codex": Format(write_codex),
     "pi": Format(write_pi, has_branches=True),
     "qwen-code": Format(write_qwen, has_branches=True),
     "gemini-cli": Format(write_gemini, has_branches=True),

@@ -195,7 +195,7 @@ def test_an_answer_does_not_end_where_its_conversation_or_the_right_to_write_has
 ) -> None:
     made = fork(table, ROOT, FORK, asked, AFTER).conversation
     begin(table, of=FORK, by=BOB)
-    tree = keys.tree(ROOT, made.created_at, FORK)
+    tree = keys.tree_row(ROOT, made.created_at, FORK)
     at_once(
         table,
         TRANSACT,

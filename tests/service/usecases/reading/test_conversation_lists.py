@@ -753,7 +753,7 @@ def remove(store: Store, number: int, *, of: int, current: int) -> None:
     store.delete(
         keys.head(group_id, removed),
         keys.conversation(group_id, removed),
-        keys.tree(group_id, created_at, removed),
+        keys.tree_row(group_id, created_at, removed),
     )
     store.change(
         keys.group(group_id),

@@ -17,7 +17,7 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter
 
 from forklore.adapters.files import Stored, attachments
 from forklore.adapters.pydantic_ai.places import Place
-from forklore.adapters.pydantic_ai.shown import shown
+from forklore.adapters.pydantic_ai.texts import shown
 from forklore.adapters.storable import (
     checked_size,
     restored,

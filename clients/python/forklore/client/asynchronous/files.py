@@ -25,7 +25,7 @@ async def upload(
     progress: Progress | None,
 ) -> results.Attachment:
     """Return the attachment that has the bytes of a file."""
-    with await api.work(partial(Source.of, file, name, content_type)) as source:
+    with await api.run_blocking(partial(Source.of, file, name, content_type)) as source:
         return await _uploaded(api, source, progress)
 
 
@@ -43,7 +43,7 @@ async def named(api: AsyncOperations, files: Sequence[FileGiven]) -> list[dict[s
         if isinstance(one, results.Attachment | results.AttachedFile):
             attachments.append({"id": one.id, "name": one.name})
         else:
-            with await api.work(partial(Source.of, one, None, None)) as source:
+            with await api.run_blocking(partial(Source.of, one, None, None)) as source:
                 made = await _uploaded(api, source, None)
                 attachments.append({"id": made.id, "name": source.name})
     return attachments
@@ -62,7 +62,7 @@ async def _uploaded(api: AsyncOperations, source: Source, progress: Progress | N
         if pause_s is None:
             break
         address = api.located(made.upload.url)
-        failure = await api.work(partial(send, made.upload, address, source, progress, api.options))
+        failure = await api.run_blocking(partial(send, made.upload, address, source, progress, api.options))
         if failure:
             await api.pause(pause_s)
     raise NoAnswerError(f"the bytes of {source.name} have not arrived: {failure or 'they are others'}")
@@ -76,15 +76,15 @@ async def download(
 ) -> results.Attachment:
     """Write the bytes of an attachment; return what it is. What is cut off goes on where it was."""
     attachment_id, failure = attachment if isinstance(attachment, str) else attachment.id, ""
-    with await api.work(partial(Target, to)) as target:
+    with await api.run_blocking(partial(Target, to)) as target:
         for pause_s in (*_pauses(api), 0.0):
             found = await api.get_attachment(attachment_id)
             if found.url is None:
                 raise NotFoundError(f"the attachment {attachment_id} has no bytes: it is {found.state}")
             address = api.located(found.url)
-            failure = await api.work(partial(target.fetch, address, found, progress, api.options))
+            failure = await api.run_blocking(partial(target.fetch, address, found, progress, api.options))
             if not failure:
-                await api.work(partial(target.keep, found))
+                await api.run_blocking(partial(target.keep, found))
                 return found
             await api.pause(pause_s)
     raise NoAnswerError(f"the bytes of the attachment {attachment_id} have not come: {failure}")
@@ -95,7 +95,7 @@ async def read(api: AsyncOperations, attachment: Attached) -> bytes:
     content = BytesIO()
     if isinstance(attachment, results.AttachedFile) and attachment.url and is_valid(attachment):
         target, address = Target(content), api.located(attachment.url)
-        await api.work(partial(target.fetch, address, attachment, None, api.options))
+        await api.run_blocking(partial(target.fetch, address, attachment, None, api.options))
         if content.tell() == attachment.size:
             return content.getvalue()
         content = BytesIO()

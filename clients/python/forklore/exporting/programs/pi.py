@@ -54,6 +54,9 @@ def _bodies(talk: Talk, turn: Turn, names: dict[str, object]) -> Iterator[Row]:
         kept = turn.kept[0] if turn.kept else turn.turn_id
         yield {"type": "compaction", "summary": turn.text, "firstKeptEntryId": kept, "tokensBefore": 0}
         return
+    if turn.role == "system" and "fromId" in turn.source:  # what was said on the branch that was left
+        yield {"type": "branch_summary", "fromId": turn.source["fromId"], "summary": turn.text}
+        return
     at = {"timestamp": milliseconds(turn.at)}
     content = [one for part in turn.parts if (one := _content(part))]
     if turn.role == "assistant":

@@ -6,7 +6,7 @@ the summary of a compaction, from which the model goes on, or the program's own.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from forklore.importing.foreign_trees import ImportReport, Link, Reason
@@ -92,12 +92,12 @@ def _conversation_of(
     )
 
 
-def _drop_told_thought(message: Message, before: Mapping[str, Message]) -> None:
+def _drop_told_thought(message: Message, before: dict[str, Message]) -> None:
     """Leave out the thought of a call that was made together with the one before it.
 
     Each of such calls has a row of its own, with the same thought.
     """
-    answers = [one for one in list(before.values())[-2:] if one.role == "assistant"]
+    answers = [one for one in islice(reversed(before.values()), 2) if one.role == "assistant"]
     told = [part for one in answers for part in one.said if _is(part, "thinking")]
     if any(_index_of(part) > 0 for part in message.said):
         message.said = [part for part in message.said if part not in told]

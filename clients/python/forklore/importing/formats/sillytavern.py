@@ -69,7 +69,8 @@ def _swipes(
 ) -> Iterator[Message]:
     """Yield a message, and then the alternatives to it.
 
-    Their ids stay when swipes are added, or another one is chosen.
+    A chat has no ids: they are known by their words, and those before them. Messages may be
+    deleted, and others stand in their places.
     """
     swipes, infos = listed(raw.get("swipes")) or [raw["mes"]], listed(raw.get("swipe_info"))
     held = raw.get("swipe_id")
@@ -84,8 +85,11 @@ def _swipes(
     for at in sorted(texts, key=lambda at: (at != chosen, at)):
         info = mapped(infos[at]) if 0 <= at < len(infos) else {}
         told = raw if at == chosen else {"name": raw.get("name"), **info}
+        place = f"{number}.{'edited' if at == _EDITED else at}"
         yield Message(
-            id=f"{number}.{'edited' if at == _EDITED else at}",
+            id=place,
+            key=None,
+            earlier_keys=[place],
             parent=parent,
             role=role,
             said=[texts[at]],

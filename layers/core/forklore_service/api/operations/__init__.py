@@ -33,4 +33,4 @@ def __getattr__(name: str) -> tuple[Operation, ...]:
         *attachments.OPERATIONS,
         *admin.OPERATIONS,
     )
-    return every if name == "ALL" else (*every, *sharing.BY_PATH, *attachments.SECOND)
+    return every if name == "ALL" else (*every, *sharing.BY_PATH, *attachments.CONTENT_ROUTES)

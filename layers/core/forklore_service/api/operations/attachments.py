@@ -117,7 +117,7 @@ OPERATIONS = (
     ),
 )
 
-SECOND = tuple(
+CONTENT_ROUTES = tuple(
     one._replace(name=f"{one.name}Content", path=f"{one.path}/content", run=get_content, status=302)
     for one in OPERATIONS
     if one.path == ONE

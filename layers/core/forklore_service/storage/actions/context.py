@@ -56,7 +56,10 @@ def sync(
 
 
 def check(group_id: str, conversation_id: str, client_id: str, *, decided_on: EntryId | None) -> Action:
-    """Check that CTX still ends where it ended when it was read. decided_on: as of `sync`."""
+    """Check that CTX still ends where it ended when it was read.
+
+    decided_on: its last entry then; None: there was no CTX.
+    """
     condition, values = _still_ends_at(decided_on)
     key = keys.context(group_id, conversation_id, client_id)
     return action.check(ActionKind.CONTEXT, key, condition, values=values)

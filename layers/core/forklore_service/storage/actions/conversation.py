@@ -35,7 +35,7 @@ def retire_id(conversation_id: str, *, now_s: int) -> Action:
     return action.put(ActionKind.POINTER, item, of=conversation_id)
 
 
-def rest_id(conversation_id: str, group_id: str) -> Action:
+def block_id(conversation_id: str, group_id: str) -> Action:
     """Replace the pointer of a removed branch: its id may not be used while the tree needs it."""
     return action.put(ActionKind.POINTER, items.resting_item(conversation_id, group_id), of=conversation_id)
 
@@ -265,7 +265,7 @@ def check_not_removed(conversation: Conversation) -> Action:
     """
     return action.check(
         ActionKind.TREE,
-        keys.tree(conversation.group_id, conversation.created_at, conversation.conversation_id),
+        keys.tree_row(conversation.group_id, conversation.created_at, conversation.conversation_id),
         IS_THERE,
         of=conversation.conversation_id,
     )
@@ -299,10 +299,10 @@ def remove(conversation: Conversation, *, answer_id: str | None) -> list[Action]
     The rest is for the worker.
     """
     group_id, conversation_id = conversation.group_id, conversation.conversation_id
-    tree = keys.tree(group_id, conversation.created_at, conversation_id)
+    tree = keys.tree_row(group_id, conversation.created_at, conversation_id)
     seen = f"{IS_THERE} AND attribute_not_exists(#answer)" if answer_id is None else "#answer = :seen"
     return [
-        rest_id(conversation_id, group_id),
+        block_id(conversation_id, group_id),
         action.delete(
             ActionKind.HEAD,
             keys.head(group_id, conversation_id),

@@ -57,7 +57,7 @@ from forklore_service.usecases.shared.loading import (
     TreeExtras,
     look_up,
 )
-from forklore_service.usecases.shared.optimistic import CREATION, CREATION_BEHIND
+from forklore_service.usecases.shared.optimistic import CREATION, CREATION_AT_HEAD
 from forklore_service.usecases.shared.references import check_named
 from forklore_service.usecases.shared.requests import Append, Fork
 from forklore_service.usecases.shared.syncing import Decision, decide_on_inherited
@@ -149,7 +149,7 @@ def _fork(
     table: Table, caller: Caller, request: ForkRequest, idempotency_key: IdempotencyKey | None
 ) -> Creation[_Forked]:
     """Make the forks. There is no answer if the id is not free."""
-    policy = CREATION_BEHIND if request.holds_source else CREATION
+    policy = CREATION_AT_HEAD if request.holds_source else CREATION
     creation = Creation[_Forked](table, caller, idempotency_key, name=request.name, policy=policy)
     for nonce in creation.attempts():
         try:

@@ -14,7 +14,7 @@ from forklore_service.domain import keys
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.listing import (
     EVERYTHING,
-    NOW,
+    NONE_MOVED,
     TOP,
     Ancestry,
     Archived,
@@ -180,7 +180,7 @@ def _place_of(table: Table, caller: Caller, request: ListRequest, conversation_i
         key = keys.user_tree(caller.user_id, group.created_at, group.group_id, is_child=group.is_child)
         row = table.get([key]).tree_row(key)
         tree = row.used if row is not None else tree
-        walk = Walk(NOW)
+        walk = Walk(NONE_MOVED)
         if request.sorts:
             listed = ListedTree(TreeRow(tree), group, loaded.level, Found())
             of_tree = listed.last_used_at(list_modes.heads_to_compare(table, listed))

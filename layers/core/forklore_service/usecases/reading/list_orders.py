@@ -161,7 +161,7 @@ class ByUse(ByCreation):
             # That of a row, so that the same list has the same cursor.
             since = max((row.place for row in self.seen if row.place <= since), default=since)
         began = max(place.tree, since)
-        then = {row.group_id: row.stood_at(began) for row in self.seen}
+        then = {row.group_id: row.place_when(began) for row in self.seen}
         below = [one for one in shown if (then.get(one, BOTTOM) or TOP) < place.tree]
         return place._replace(walk=Walk(began, tuple(below)))
 

@@ -37,7 +37,7 @@ class RetryPolicy(NamedTuple):
 
 CREATION = RetryPolicy(8)
 """For a new conversation. Other writers seldom change what it is decided on."""
-CREATION_BEHIND = RetryPolicy(64, pauses_max=4)
+CREATION_AT_HEAD = RetryPolicy(64, pauses_max=4)
 """For a fork that holds its source's last entry. Each append to the source refuses it once."""
 CHANGE = RetryPolicy(16)
 """For a change of what exists: a conversation, its context, its members, its owner."""

@@ -138,7 +138,7 @@ class RowsByUse:
 def _standing(rows: Iterable[TreeRow], began: ListKey) -> Iterator[tuple[ListKey, TreeRow]]:
     """Yield the rows that were there at the moment, with their places then."""
     for row in rows:
-        place = row.stood_at(began)
+        place = row.place_when(began)
         if place is not None:
             yield place, row
 

@@ -148,7 +148,7 @@ def list_names_of_user(
 
 
 def _page(table: Table, caller: Caller, names: Sequence[Name], limit: int) -> PageOf[ShownName, NameRef]:
-    """Return the first `limit` names as a page. names: one more, if there is one."""
+    """Return the first `limit` names as a page. names: these, and the next one, if there is one."""
     page = names[:limit]
     return PageOf(_shown(table, caller, page), page[-1].ref if len(names) > limit else None)
 

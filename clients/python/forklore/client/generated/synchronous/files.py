@@ -26,7 +26,7 @@ def upload(
     progress: Progress | None,
 ) -> results.Attachment:
     """Return the attachment that has the bytes of a file."""
-    with api.work(partial(Source.of, file, name, content_type)) as source:
+    with api.run_blocking(partial(Source.of, file, name, content_type)) as source:
         return _uploaded(api, source, progress)
 
 
@@ -44,7 +44,7 @@ def named(api: Operations, files: Sequence[FileGiven]) -> list[dict[str, str]]:
         if isinstance(one, results.Attachment | results.AttachedFile):
             attachments.append({"id": one.id, "name": one.name})
         else:
-            with api.work(partial(Source.of, one, None, None)) as source:
+            with api.run_blocking(partial(Source.of, one, None, None)) as source:
                 made = _uploaded(api, source, None)
                 attachments.append({"id": made.id, "name": source.name})
     return attachments
@@ -63,7 +63,7 @@ def _uploaded(api: Operations, source: Source, progress: Progress | None) -> res
         if pause_s is None:
             break
         address = api.located(made.upload.url)
-        failure = api.work(partial(send, made.upload, address, source, progress, api.options))
+        failure = api.run_blocking(partial(send, made.upload, address, source, progress, api.options))
         if failure:
             api.pause(pause_s)
     raise NoAnswerError(f"the bytes of {source.name} have not arrived: {failure or 'they are others'}")
@@ -77,15 +77,15 @@ def download(
 ) -> results.Attachment:
     """Write the bytes of an attachment; return what it is. What is cut off goes on where it was."""
     attachment_id, failure = attachment if isinstance(attachment, str) else attachment.id, ""
-    with api.work(partial(Target, to)) as target:
+    with api.run_blocking(partial(Target, to)) as target:
         for pause_s in (*_pauses(api), 0.0):
             found = api.get_attachment(attachment_id)
             if found.url is None:
                 raise NotFoundError(f"the attachment {attachment_id} has no bytes: it is {found.state}")
             address = api.located(found.url)
-            failure = api.work(partial(target.fetch, address, found, progress, api.options))
+            failure = api.run_blocking(partial(target.fetch, address, found, progress, api.options))
             if not failure:
-                api.work(partial(target.keep, found))
+                api.run_blocking(partial(target.keep, found))
                 return found
             api.pause(pause_s)
     raise NoAnswerError(f"the bytes of the attachment {attachment_id} have not come: {failure}")
@@ -96,7 +96,7 @@ def read(api: Operations, attachment: Attached) -> bytes:
     content = BytesIO()
     if isinstance(attachment, results.AttachedFile) and attachment.url and is_valid(attachment):
         target, address = Target(content), api.located(attachment.url)
-        api.work(partial(target.fetch, address, attachment, None, api.options))
+        api.run_blocking(partial(target.fetch, address, attachment, None, api.options))
         if content.tell() == attachment.size:
             return content.getvalue()
         content = BytesIO()
