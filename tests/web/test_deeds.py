@@ -143,7 +143,7 @@ def run(command: str, url: str, user: str, folder: Path, *more: str) -> str:
 
 
 def told_command(page: Page) -> str:
-    return dialog(page).get_by_label("Code, sh").inner_text()
+    return dialog(page).get_by_label("Code, command").inner_text()
 
 
 def test_the_command_that_goes_on_in_a_program_is_told_and_works(

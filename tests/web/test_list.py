@@ -157,6 +157,29 @@ def test_search_says_where_it_found_what_and_leads_there(blank: Page, api: Forkl
     expect(steps.title(page)).to_have_text("Lisbon")
 
 
+def test_hits_on_sibling_branches_are_one_until_one_asks_for_them(
+    blank: Page, api: Forklore, user: str
+) -> None:
+    trip = steps.talk(api, "What to eat?", title="Lisbon")
+    asked = trip.entries().list()[0]
+    for number in range(4):
+        trip.fork(after=asked).say("ai", f"Grilled sardines, try {number}")
+    trip.fork(after=asked, title="Apart").say("ai", "No sardines")
+    steps.talk(api, "Sardines at home", title="Porto")
+    page = steps.sign_in(blank, user)
+
+    found = steps.search(page, "sardines").filter(has_text=re.compile("sardines|branches", re.IGNORECASE))
+
+    expect(found).to_have_count(4)
+    expect(found.filter(has_text="Grilled")).to_have_count(1)
+    found.filter(has_text=re.compile("3 more messages on other branches of .*Lisbon")).click()
+    expect(found.filter(has_text="Grilled sardines, try")).to_have_count(4)
+    expect(found).to_have_count(6)
+    steps.search(page, "grilled")
+    steps.search(page, "sardines")
+    expect(found).to_have_count(4)
+
+
 def test_search_goes_on_and_says_when_nothing_is_found(blank: Page, api: Forklore, user: str) -> None:
     steps.say_all(
         api.create(title="Long"), [f"The word sardines, number {number:03}" for number in range(50)]

@@ -35,7 +35,7 @@ function Command({ title, explain, label, choices, first, commandOf, close }: Co
 						))}
 					</select>
 				</label>
-				<Code language="sh" text={commandOf(chosen)} />
+				<Code language="command" text={commandOf(chosen)} />
 				<div className="line end">
 					<Press className="b main" press={close}>
 						Done

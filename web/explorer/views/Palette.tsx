@@ -14,8 +14,13 @@ function Palette({ app, close }: { app: App; close: () => void }) {
 	const [active, setActive] = useState(0);
 	const query = text.trim();
 	const search = useSearch(app, query);
-	useEffect(() => setActive(0), [query]);
-	const groups = optionsFor(app, query, search);
+	const [titles, setTitles] = useState<ReadonlySet<string>>(new Set());
+	useEffect(() => {
+		setActive(0);
+		setTitles(new Set());
+	}, [query]);
+	const open = (title: string) => setTitles((all) => new Set(all).add(title));
+	const groups = optionsFor(app, query, search, { titles, open });
 	const options = groups.flatMap(({ options }) => options);
 	const at = Math.min(active, options.length - 1);
 	const choose = (option: Option | undefined): void => {

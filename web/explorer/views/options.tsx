@@ -11,9 +11,11 @@ import {
 import type { ReactNode } from "react";
 import { toConversation } from "../model/route.ts";
 import type { ConversationDetails, Hit, Name } from "../model/types.ts";
-import { shortTime, titleOf, toldOf, visible } from "../model/words.ts";
+import { grouped } from "../model/shape.ts";
+import { counted, shortTime, titleOf, toldOf, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
 import { everyAction } from "./actions.tsx";
+import { isolated } from "./deeds.tsx";
 import { BranchName } from "./parts.tsx";
 import { ROWS, type Search } from "./searching.ts";
 
@@ -36,8 +38,14 @@ export interface OptionGroup {
 	options: Option[];
 }
 
+/** What is shown of hits on other branches: the titles of their trees. */
+export interface Opened {
+	titles: ReadonlySet<string>;
+	open: (title: string) => void;
+}
+
 /** Return what there is for a query; without one, what one may do. */
-export function optionsFor(app: App, query: string, search: Search): OptionGroup[] {
+export function optionsFor(app: App, query: string, search: Search, opened: Opened): OptionGroup[] {
 	const { names, conversations, hits, cursor } = search.found;
 	const on: Option = { key: "more", sign: <Sign />, words: "Search on", run: search.more, stays: true };
 	return [
@@ -50,7 +58,7 @@ export function optionsFor(app: App, query: string, search: Search): OptionGroup
 		},
 		{
 			name: "Messages",
-			options: [...hits.map((one) => optionOfHit(one, query)), ...(cursor && !search.isBusy ? [on] : [])],
+			options: [...optionsOfHits(hits, query, opened), ...(cursor && !search.isBusy ? [on] : [])],
 		},
 		{ name: "Do", options: deedsFor(app, query) },
 	];
@@ -115,6 +123,28 @@ const optionOfConversation = (
 	beside: shortTime(updatedAt),
 	hash: toConversation(id),
 });
+
+/**
+ * Return the hits, the best first: behind those of a branch, as one option, those of other branches with its title. A
+ * fork has the title of its source until it gets one of its own.
+ */
+function optionsOfHits(hits: readonly Hit[], query: string, { titles, open }: Opened): Option[] {
+	const trees = grouped(hits, ({ conversationTitle, conversationId }) => conversationTitle ?? conversationId);
+	return [...trees].flatMap(([title, all]) => {
+		const isHere = ({ conversationId }: Hit): boolean => conversationId === all[0]!.conversationId;
+		const others = all.filter((one) => !isHere(one));
+		const isShown = others.length < 2 || titles.has(title);
+		const more: Option = {
+			key: `s${title}`,
+			sign: <GitBranch />,
+			words: `${counted(others.length, "more message")} on other branches of “${isolated(titleOf(title))}”`,
+			run: () => open(title),
+			stays: true,
+		};
+		const shown = [...all.filter(isHere), ...(isShown ? others : [])];
+		return [...shown.map((one) => optionOfHit(one, query)), ...(isShown ? [] : [more])];
+	});
+}
 
 const optionOfHit = (
 	{ entryId, conversationId, conversationTitle, highlights, createdAt, line }: Hit,
