@@ -79,7 +79,7 @@ export function Sidebar({ app, find, isAlone, children }: SidebarProps) {
 						<img src={mark} alt="" />
 						<b>forklore</b>
 					</a>
-					<span className="grow" />
+					<small className="cut grow quiet">{version}</small>
 					<IconPress label="New conversation" press={() => askNew(app)}>
 						<Plus />
 					</IconPress>
@@ -185,6 +185,9 @@ export function Sidebar({ app, find, isAlone, children }: SidebarProps) {
 }
 
 const mark = new URL("../mark.svg", import.meta.url).href;
+
+/** Which forklore serves the page: it says so in it. */
+const version = document.querySelector<HTMLMetaElement>("meta[name=forklore-version]")?.content;
 
 /** The rows of a list in the places where they stood when one began to read; and how many are new above them. */
 function inPlace(rows: Conversations["nested"], kept: ReadonlyMap<string, string>) {
