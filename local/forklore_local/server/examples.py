@@ -127,6 +127,7 @@ _HIT: Json = {
     "highlights": ["Where should we stay for two nights?"],
     "score": 2.7182,
     "entry": _ENTRY,
+    "around": [_ENTRY],
 }
 _SUMMARY: Json = {
     "id": "019a5c22-0e18-7d43-8c27-7f8e9d0a1b2c",
