@@ -51,6 +51,7 @@ _CONVERSATION: Json = {
     "updatedAt": "2025-11-07T10:30:12.480Z",
     "lastUsedAt": "2025-11-07T10:30:12.480Z",
     "lastMessagePreview": "Where should we stay for two nights?",
+    "historyEntries": 1,
     "metrics": _METRICS,
 }
 _ANSWERING: Json = {
@@ -126,6 +127,7 @@ _HIT: Json = {
     "highlights": ["Where should we stay for two nights?"],
     "score": 2.7182,
     "entry": _ENTRY,
+    "around": [_ENTRY],
 }
 _SUMMARY: Json = {
     "id": "019a5c22-0e18-7d43-8c27-7f8e9d0a1b2c",

@@ -269,6 +269,7 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 		ownerUserId,
 		tags,
 		metrics,
+		historyEntries = 0, // of a fork it would lack what that inherits
 		lastMessagePreview,
 		archived,
 		branches = 1,
@@ -296,10 +297,12 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 						<span className="sr"> branches</span>
 					</span>
 				)}
-				<span title={`${counted(metrics.entries, "entry", "entries")} written on the current branch`}>
-					<MessageSquare aria-hidden="true" /> {metrics.entries}
-					<span className="sr">{metrics.entries === 1 ? " entry" : " entries"}</span>
-				</span>
+				{!row.forkedAtConversationId && (
+					<span title={counted(historyEntries, "entry", "entries")}>
+						<MessageSquare aria-hidden="true" /> {historyEntries}
+						<span className="sr">{historyEntries === 1 ? " entry" : " entries"}</span>
+					</span>
+				)}
 				{Number(metrics.costUsd) > 0 && <span>{usd(Number(metrics.costUsd))}</span>}
 				{facts.length > 0 && <span className="cut">{visible(facts.join(", "))}</span>}
 			</span>
