@@ -239,9 +239,11 @@ package-npm: build-kits ## pack what npm would publish, into dist-npm
 	@$(newer_node) && for one in $(typescript) $(kits); do \
 		( cd "$$one" && npm pack --silent --pack-destination "$(CURDIR)/dist-npm" ) || exit 1; done
 
-# checkov is started as a module, because its script fails in a folder whose name has a space.
+# checkov is started as a module, because its script fails in a folder whose name has a space. Of a template that it
+# cannot parse it looks at nothing, and exits with 0.
 test-deployment: package validate build-here $(CHECKS)/locked $(VENV)/ready $(runtime) ## check the template, the code and the packages that are deployed, and run them
-	"$(CHECKS)/bin/python" -m checkov.main --config-file .checkov.yaml
+	@told="$$("$(CHECKS)/bin/python" -m checkov.main --config-file .checkov.yaml 2>&1)"; failed=$$?; echo "$$told"; \
+		case "$$told" in *"Parsing errors"*) exit 1;; esac; exit $$failed
 	"$(CHECKS)/bin/bandit" --quiet --configfile pyproject.toml --recursive layers/core/forklore_service functions tools/deployment \
 		examples/agent_on_events
 	$(python) -m tests.deployment.audit "$(CHECKS)/bin/pip-audit" \

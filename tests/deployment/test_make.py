@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -128,3 +129,26 @@ def test_clean_removes_every_environment() -> None:
 
     for name in ENVIRONMENTS:
         assert f'"nowhere/{name}"' in text
+
+
+@pytest.mark.parametrize(
+    ("told", "status", "passes"),
+    [
+        ("Passed checks: 67, Failed checks: 0, Skipped checks: 0", 0, True),
+        ("Passed checks: 0, Failed checks: 0, Skipped checks: 0, Parsing errors: 1", 0, False),
+        ("Passed checks: 66, Failed checks: 1, Skipped checks: 0", 1, False),
+    ],
+)
+def test_a_template_that_checkov_fails_at_or_cannot_parse_ends_the_checks(
+    tmp_path: Path, told: str, status: int, passes: bool
+) -> None:
+    text = dry_run("test-deployment")
+    [command] = re.findall(r"^.*checkov\.main(?:.*\\\n)*.*$", text, re.MULTILINE)
+    python = tmp_path / "CHECKS" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f"#!/bin/sh\necho '{told}'\nexit {status}\n")
+    python.chmod(0o755)
+    run = ["sh", "-c", command.replace("nowhere/", f"{tmp_path}/")]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+
+    assert (done.returncode == 0, done.stdout.strip()) == (passes, told)

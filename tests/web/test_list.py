@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from forklore import Forklore
 from tests.web import steps
 from tests.web.browser import Watch
+from tests.web.conftest import AGENTS
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "trees.jsonl"
 
@@ -44,6 +45,17 @@ def test_the_conversation_that_was_used_last_is_first_also_when_others_use_it(
 
     expect_titles(page, ["Lisbon", "Faro", "Porto"])
     expect(steps.row(page, "Lisbon")).to_contain_text("It has hills.")
+
+
+def test_the_list_and_the_page_count_the_history(blank: Page, api: Forklore, url: str, user: str) -> None:
+    trip = steps.talk(api, "Where to?", "Lisbon.", title="Trip")
+    with Forklore(url, token=user, client_key=AGENTS["planner"]) as agent:
+        agent.conversation(trip.id).context.sync([{"memory": "of the agent"}])
+    page = steps.sign_in(blank, user)
+
+    expect(steps.row(page, "Trip")).to_contain_text("2 entries")
+    steps.row(page, "Trip").click()
+    expect(page.locator("header.head")).to_contain_text("2 entries")
 
 
 def test_a_tree_has_one_row_which_is_its_current_branch(blank: Page, api: Forklore, user: str) -> None:

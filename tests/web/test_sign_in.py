@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Request, expect
 
 from forklore import Forklore
+from forklore_local.version import version
 from tests.web import steps
 from tests.web.browser import Watch
 from tests.web.conftest import AGENTS
@@ -128,3 +129,9 @@ def test_no_user_id_is_asked_for_again(blank: Page) -> None:
     steps.fill_sign_in(blank, "  ")
 
     expect(blank.get_by_role("alert")).to_contain_text("Choose a user id")
+
+
+def test_the_page_tells_the_version(blank: Page, user: str) -> None:
+    page = steps.sign_in(blank, user)
+
+    expect(steps.conversations(page)).to_contain_text(f"forklore{version()}")

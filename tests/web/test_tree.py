@@ -313,7 +313,7 @@ def test_weak_branches_are_one_row_which_opens(page: Page, grown: Pond) -> None:
     grown.side.update(metadata={"score": 0.25})
     twig = grown.side.fork(after=grown.answered[0], metadata={"score": 0.4}, title="Twig")
     at_tree(page, grown.main.id)
-    expect(dot(page, re.compile("0.40"))).to_be_visible()
+    expect(dot(page, re.compile(r"0\.40"))).to_be_visible()
 
     page.get_by_label("Least score").fill("0.5")
 

@@ -38,6 +38,8 @@ interface Writing {
 	error?: unknown;
 }
 
+/** The answers that this process writes, by whichever store. */
+const alive = new Set<string>();
 const QUESTION_WAIT_MS = 10_000;
 const QUESTION_PAUSE_MS = 200;
 const STOPPED_MS = 3_000; // then nobody ends it any more
@@ -121,7 +123,8 @@ export async function endStream(fl: Forklore, place: StreamPlace, answer: ChatAn
  * Return a store of streams of text for `createResumableStreamContext`. What `streamId` returns are their ids.
  *
  * A stream is begun behind its question, for which it waits, and stored as its message when it ends. It can be read
- * for a day. In a branch one is written at a time.
+ * for a day. In a branch one is written at a time: one of the same user and client that another process has left is
+ * ended for the new one.
  */
 export function resumableStreamStore(fl: Forklore): Required<ResumableStreamStore> {
 	/** By the ids of the answers, which are the tokens of the leases. */
@@ -145,6 +148,7 @@ export function resumableStreamStore(fl: Forklore): Required<ResumableStreamStor
 		const place = placeOf(stream);
 		const id = await newIdOf(place.thread, stream);
 		const chat = new ChatStore(fl, place.thread);
+		let takeOver: false | "own" = false;
 		for (const giveUpAt = Date.now() + QUESTION_WAIT_MS; ;) {
 			const decoder = new TextDecoder();
 			try {
@@ -152,12 +156,18 @@ export function resumableStreamStore(fl: Forklore): Required<ResumableStreamStor
 					const writing = written.get(id);
 					if (writing) writing.error = error;
 				};
-				const writer = await chat.beginAnswer(place.parent, { id, onError });
+				const writer = await chat.beginAnswer(place.parent, { id, onError, takeOver });
 				written.set(id, { place, writer, decoder });
+				alive.add(id);
 				return { role: "producer", lease: { token: id } };
 			} catch (error) {
 				const { reason, details } = error instanceof ConflictError ? error : {};
-				if (reason === "id_in_use" || details?.["answerId"] === id) return { role: "consumer" };
+				const there = details?.["answerId"];
+				if (reason === "id_in_use" || there === id) return { role: "consumer" };
+				if (reason === "answer_in_progress" && takeOver === false && !alive.has(String(there))) {
+					takeOver = "own";
+					continue;
+				}
 				const isEarly = error instanceof NotFoundError || details?.["state"] === "stopped";
 				if (!isEarly || Date.now() > giveUpAt) throw error;
 				await new Promise((resolve) => setTimeout(resolve, QUESTION_PAUSE_MS)); // the page stores the question meanwhile, or a server what was stopped
@@ -190,6 +200,7 @@ export function resumableStreamStore(fl: Forklore): Required<ResumableStreamStor
 			}
 			const { place, writer } = writing;
 			written.delete(writer.id);
+			alive.delete(writer.id);
 			writer.write({ end, ...(error !== undefined && { error }) });
 			await writer.close();
 			await endStream(fl, place, writer);
@@ -225,7 +236,10 @@ export function resumableStreamStore(fl: Forklore): Required<ResumableStreamStor
 		},
 		async delete(stream) {
 			const writing = await writingOf(stream);
-			if (writing) written.delete(writing.writer.id);
+			if (writing) {
+				written.delete(writing.writer.id);
+				alive.delete(writing.writer.id);
+			}
 			await writing?.writer.close();
 			const log = await logOf(stream);
 			if (log !== undefined) await dropAnswer(fl.api, log);

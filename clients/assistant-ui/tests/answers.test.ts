@@ -205,6 +205,30 @@ test("a stream is begun before its thread, and stored without a page", async () 
 	expect([headId, messages.map(({ message: { id } }) => id)]).toEqual(["a", ["q", "a"]]);
 });
 
+test("a stream takes the place of what another process has left, and of none that is written here", async () => {
+	const { id: thread } = await fl.create();
+	const { id: parent } = await fl.conversation(thread).say("user", "Count");
+	const left = await AnswerWriter.begin(fl.api, { conversationId: thread });
+	left.write("1 2 ");
+	const store = resumableStreamStore(fl);
+	const [first, second] = [
+		streamId({ thread, parent, message: "a" }),
+		streamId({ thread, parent, message: "b" }),
+	];
+	expect(await store.acquire(first)).toBe("producer");
+	left.write("3 ");
+	await left.close();
+	expect(left.signal.reason).toMatchObject({ reason: "answer_over" });
+	await expect(resumableStreamStore(fl).acquire(second)).rejects.toMatchObject({
+		reason: "answer_in_progress",
+	});
+	await store.append(first, new TextEncoder().encode('0:"One, two."\n'));
+	await store.finalize(first, "done");
+	expect(await stored(thread)).toEqual(["Count", "One, two."]);
+	expect(await resumableStreamStore(fl).acquire(second)).toBe("producer");
+	await store.delete(second);
+});
+
 test("what another program writes is resumed, though it looks like a stream of assistant-ui", async () => {
 	const { id: thread } = await fl.create();
 	const chat = fl.conversation(thread);

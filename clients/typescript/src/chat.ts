@@ -186,8 +186,9 @@ export class ChatStore {
 	/**
 	 * Begin to write the answer that stands behind a message. A message with `answerId` ends it.
 	 *
-	 * takeOver: ends another one that is written there. Without it that is a ConflictError with the reason
-	 * `answer_in_progress`, also if it is the same user's, such as in another tab.
+	 * takeOver: ends another one that is written there; `"own"` one of the same user and client only, such as that of
+	 * a process that was killed. Without it that is a ConflictError with the reason `answer_in_progress`, also if it is
+	 * the same user's, such as in another tab.
 	 */
 	async beginAnswer(
 		parentId: string | null,
@@ -195,10 +196,14 @@ export class ChatStore {
 			id,
 			takeOver = false,
 			...options
-		}: WriterOptions & { id?: string | undefined; takeOver?: boolean | undefined } = {},
+		}: WriterOptions & { id?: string | undefined; takeOver?: boolean | "own" | undefined } = {},
 	): Promise<AnswerWriter> {
 		const begin = async (known: Known, parent: string | null): Promise<AnswerWriter> =>
-			AnswerWriter.begin(this.#api, { ...answerPlace(known, parent), id, takeOver }, options);
+			AnswerWriter.begin(
+				this.#api,
+				{ ...answerPlace(known, parent), id, takeOver: takeOver === "own" ? undefined : takeOver },
+				options,
+			);
 		return this.#inTurn(async () => this.#onKnown(parentId, begin));
 	}
 

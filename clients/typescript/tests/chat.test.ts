@@ -400,7 +400,11 @@ test("an answer of another tab is in the way, unless it is to be taken over", as
 			since: expect.any(String) as string,
 		},
 	});
-	const second = await again(store).beginAnswer("q", { takeOver: true });
+	const another = new ChatStore(client({ clientKey: KEYS.coder }), store.conversationId);
+	await expect(another.beginAnswer("q", { takeOver: "own" })).rejects.toMatchObject({
+		reason: "answer_in_progress",
+	});
+	const second = await again(store).beginAnswer("q", { takeOver: "own" });
 	first.write("too late");
 	await first.close();
 	expect(first.signal.reason).toMatchObject({ reason: "answer_over", details: { nextAnswerId: second.id } });

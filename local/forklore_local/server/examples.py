@@ -51,6 +51,7 @@ _CONVERSATION: Json = {
     "updatedAt": "2025-11-07T10:30:12.480Z",
     "lastUsedAt": "2025-11-07T10:30:12.480Z",
     "lastMessagePreview": "Where should we stay for two nights?",
+    "historyEntries": 1,
     "metrics": _METRICS,
 }
 _ANSWERING: Json = {

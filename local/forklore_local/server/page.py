@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from importlib.resources.abc import Traversable
 
 from forklore_local.server.asgi import App, Receive, Response, Scope, Send, header_text, send_response
+from forklore_local.version import version
 
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -63,7 +64,7 @@ def answer(
     """Return the answer to a GET or HEAD of a path, or None if no file is served there.
 
     known: the request's If-None-Match. encodings: its Accept-Encoding. policy: what the page may
-    load. The page is read each time, so that it names the files of now.
+    load. The page is read each time, so that it names the files of now. It is told the version.
     """
     if path not in files:
         return None
@@ -79,6 +80,8 @@ def answer(
         ("content-type", TYPES[ending]),
     ]
     if path == "/":
+        told = f'<meta name="forklore-version" content="{version()}" />'
+        content = content.replace(b"<title>", f"{told}\n\t\t<title>".encode(), 1)
         tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
         headers.append(("etag", tag))
         if tag in (one.strip().removeprefix("W/") for one in known.split(",")):

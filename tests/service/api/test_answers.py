@@ -144,7 +144,7 @@ def test_a_conversation_shows_every_value_that_it_can_have() -> None:
         )
     )
     metrics = Metrics(3, TokenUsage(1, 2, 3, 1_500_000_000))
-    details = shown(conversation, preview=Words("hello", "ann"), metrics=metrics)._replace(
+    details = shown(conversation, preview=Words("hello", "ann"), metrics=metrics, history=2)._replace(
         is_archived=True,
         answering=Standing(Answering(ENTRY, None, "bob", AT), AnswerState.SILENT),
         branches=2,
@@ -171,6 +171,7 @@ def test_a_conversation_shows_every_value_that_it_can_have() -> None:
             "createdAt": AT,
             "updatedAt": AT,
             "lastMessagePreview": "hello",
+            "historyEntries": 2,
             "forkedAtConversationId": ROOT,
             "forkedAtEntryId": ENTRY,
             "forkedAtPosition": "before",

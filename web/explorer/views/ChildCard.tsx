@@ -6,7 +6,7 @@ import type { ConversationDetails } from "../model/types.ts";
 import { counted, titleOf, usd, visible } from "../model/words.ts";
 
 export function ChildCard({ child }: { child: ConversationDetails }) {
-	const { id, agentId, title, lastMessagePreview, metrics, answering } = child;
+	const { id, agentId, title, lastMessagePreview, metrics, historyEntries = 0, answering } = child;
 	const words = [title && titleOf(title), visible(lastMessagePreview ?? "")].filter(Boolean).join(": ");
 	return (
 		<a className="line child" href={toConversation(id)}>
@@ -15,7 +15,7 @@ export function ChildCard({ child }: { child: ConversationDetails }) {
 			<span className="cut grow quiet" dir="auto">
 				{words || titleOf(null)}
 			</span>
-			<span className="quiet hidenarrow">{counted(metrics.entries, "entry", "entries")}</span>
+			<span className="quiet hidenarrow">{counted(historyEntries, "entry", "entries")}</span>
 			{Number(metrics.costUsd) > 0 && <span className="quiet">{usd(Number(metrics.costUsd))}</span>}
 			<ChevronRight />
 		</a>

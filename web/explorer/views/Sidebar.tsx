@@ -79,7 +79,7 @@ export function Sidebar({ app, find, isAlone, children }: SidebarProps) {
 						<img src={mark} alt="" />
 						<b>forklore</b>
 					</a>
-					<span className="grow" />
+					<small className="cut grow quiet">{version}</small>
 					<IconPress label="New conversation" press={() => askNew(app)}>
 						<Plus />
 					</IconPress>
@@ -186,6 +186,9 @@ export function Sidebar({ app, find, isAlone, children }: SidebarProps) {
 
 const mark = new URL("../mark.svg", import.meta.url).href;
 
+/** Which forklore serves the page: it says so in it. */
+const version = document.querySelector<HTMLMetaElement>("meta[name=forklore-version]")?.content;
+
 /** The rows of a list in the places where they stood when one began to read; and how many are new above them. */
 function inPlace(rows: Conversations["nested"], kept: ReadonlyMap<string, string>) {
 	const first = [...kept.values()].sort().at(-1) ?? "";
@@ -266,6 +269,7 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 		ownerUserId,
 		tags,
 		metrics,
+		historyEntries = 0, // of a fork it would lack what that inherits
 		lastMessagePreview,
 		archived,
 		branches = 1,
@@ -293,10 +297,12 @@ function Row({ app, row }: { app: App; row: ConversationDetails }) {
 						<span className="sr"> branches</span>
 					</span>
 				)}
-				<span title={`${counted(metrics.entries, "entry", "entries")} written on the current branch`}>
-					<MessageSquare aria-hidden="true" /> {metrics.entries}
-					<span className="sr">{metrics.entries === 1 ? " entry" : " entries"}</span>
-				</span>
+				{!row.forkedAtConversationId && (
+					<span title={counted(historyEntries, "entry", "entries")}>
+						<MessageSquare aria-hidden="true" /> {historyEntries}
+						<span className="sr">{historyEntries === 1 ? " entry" : " entries"}</span>
+					</span>
+				)}
 				{Number(metrics.costUsd) > 0 && <span>{usd(Number(metrics.costUsd))}</span>}
 				{facts.length > 0 && <span className="cut">{visible(facts.join(", "))}</span>}
 			</span>

@@ -37,13 +37,15 @@ def import_files(
     name: str | None,
     threads: int,
     is_dry: bool,
+    redacts: bool,
 ) -> int:
     """Import files, and say what became of each. Return the exit code.
 
-    given, again, trees_max: as in ImportOptions. name: for the current branch of the one tree.
+    given, again, trees_max, redacts: as in ImportOptions. name: for the current branch of the one
+    tree.
     """
     target = shell.target
-    options = ImportOptions(owner_of(target), agent_of(target), given, again, trees_max)
+    options = ImportOptions(owner_of(target), agent_of(target), given, again, trees_max, redacts)
     with inputs_of(files) as sources, _seldom_collected():
         if name is not None:
             _check_name(shell, name, sources, options)
@@ -91,6 +93,8 @@ class _Importing:
         if self._left == 0:
             return
         framework = framework_of(source.path)
+        if framework is not None and self._options.redacts:
+            raise CommandError(f"{source.shown}: nothing can be left out of sessions of {framework}")
         if framework is not None:
             code = _import_sessions(
                 self._shell, source.path, framework, shown=source.shown, is_dry=self._is_dry

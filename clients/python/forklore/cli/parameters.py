@@ -50,6 +50,14 @@ InFolder = Annotated[
         "--in", metavar="FOLDER", help="Look in this folder, not in the usual places.", show_default=False
     ),
 ]
+Redacts = Annotated[
+    bool,
+    typer.Option(
+        "--redact",
+        envvar="FORKLORE_REDACT",
+        help="Leave out values that look like keys: each time, or never.",
+    ),
+]
 OfProgram = Annotated[
     list[str] | None,
     typer.Option("--program", metavar="NAME", help="Only of this program; may be given again."),

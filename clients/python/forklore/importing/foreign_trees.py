@@ -52,6 +52,7 @@ class Reason(StrEnum):
     OTHER_RECORD = "record that is no message"
     UNFINISHED = "last line that is not finished"
     CHANGED = "message changed since an earlier import, kept as it was"
+    KEY = "value that looks like a key"
     TITLE = "other title than here, which was kept"
 
 

@@ -21,6 +21,7 @@ from forklore.importing.held_files import Held
 from forklore.importing.plan import Plan
 from forklore.importing.plan_forks import plan_fork_tree
 from forklore.importing.plan_trees import Draft, digest_of, drafted, plan_draft
+from forklore.importing.redacting import redacted
 
 
 class _EnoughError(Exception):
@@ -32,7 +33,7 @@ class ImportOptions:
     """How files are read and planned.
 
     owner, again: as for `namespace_of`. agent: whose context is imported, too. trees_max: of all
-    files together.
+    files together. redacts: what looks like a key is left out.
     """
 
     owner: str
@@ -40,6 +41,7 @@ class ImportOptions:
     given: str | None = None
     again: str = ""
     trees_max: int | None = None
+    redacts: bool = False
 
 
 @dataclass(slots=True)
@@ -158,6 +160,8 @@ class FileImport:
     ) -> Iterator[Plan | Unchanged | Wait]:
         """Yield the plan of a tree, unless it goes on from a session that may come later."""
         options = self.options
+        if options.redacts:
+            tree = redacted(tree, self.report)
         draft = drafted(
             tree, owner=options.owner, report=self.report, again=options.again, client=options.agent
         )
@@ -186,6 +190,8 @@ class FileImport:
     def _plan_of_own(self, tree: ForkTree) -> Plan:
         """Return the plan of a tree of forklore's own. Raises MalformedFileError."""
         options = self.options
+        if options.redacts:
+            raise MalformedFileError("nothing can be left out of forklore's own lines")
         for entry in (one for stored in tree.conversations for one in stored.entries):
             for lost in self.brought.find(entry.members, entry.attachments):
                 self.report.add(Reason.WITHOUT_FILE, lost)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -40,16 +40,17 @@ def collect(
     owner: str,
     agent: str | None = None,
     project: str | None = None,
+    redacts: bool = False,
     on_file: Callable[[SessionFile], None] = lambda _: None,
 ) -> Collected:
     """Import what has changed of the files since they were collected into this store.
 
-    client: returns that of the store, when something is to be sent. owner, agent: as for
+    client: returns that of the store, when something is to be sent. owner, agent, redacts: as for
     `ImportOptions`. project: the name of the only folder whose sessions are wanted; the files of
     others are looked at again the next time. on_file: called with each file, when it is done.
     Raises the ApiError that ends all; what is done until then is noted.
     """
-    collecting = _Collecting(client, seen, owner, agent, project)
+    collecting = _Collecting(client, seen, ImportOptions(owner, agent, redacts=redacts), project)
     try:
         for file in files:
             if not seen.is_same(file.path, file.look):
@@ -68,13 +69,12 @@ class _Collecting:
         self,
         client: "Callable[[], Forklore]",
         seen: Seen,
-        owner: str,
-        agent: str | None,
+        options: ImportOptions,
         project: str | None,
     ) -> None:
         self.done = Collected()
         self._client, self._seen = client, seen
-        self._owner, self._agent, self._project = owner, agent, project
+        self._options, self._project = options, project
         self._earlier = EarlierImports(client)
         self._since = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._waiting: list[tuple[SessionFile, FileImport]] = []
@@ -82,7 +82,7 @@ class _Collecting:
 
     def file(self, file: SessionFile) -> None:
         """Import a file. What goes on from a session that is not there yet waits."""
-        one = FileImport(file.path, ImportOptions(self._owner, self._agent, file.program.name))
+        one = FileImport(file.path, replace(self._options, given=file.program.name))
         self._import(file, one)
         if one.later:
             self._waiting.append((file, one))

@@ -48,6 +48,7 @@ export interface AdminConversation {
 	forkedAtConversationId?: string;
 	forkedAtEntryId?: string;
 	forkedAtPosition?: "before" | "after" | "blank";
+	historyEntries?: number;
 	id: string;
 	isCurrent: boolean;
 	lastMessagePreview?: string;
@@ -380,6 +381,7 @@ export interface ConversationDetails {
 	forkedAtConversationId?: string;
 	forkedAtEntryId?: string;
 	forkedAtPosition?: "before" | "after" | "blank";
+	historyEntries?: number;
 	id: string;
 	isCurrent: boolean;
 	lastMessagePreview?: string;

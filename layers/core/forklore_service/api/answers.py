@@ -115,6 +115,9 @@ class Conversation(TypedDict):
         Annotated[int, Field(ge=1, description="In the list of conversations: those of the fork tree")]
     ]
     lastMessagePreview: Maybe[Annotated[str, Field(max_length=100)]]
+    historyEntries: Maybe[
+        Annotated[int, Field(ge=1, description="Entries of the history that were appended to it")]
+    ]
     forkedAtConversationId: Maybe[Id]
     forkedAtEntryId: Maybe[Id]
     forkedAtPosition: Maybe[ForkPosition]
@@ -853,6 +856,7 @@ def conversation(details: "loading.ConversationDetails") -> Conversation:
         "lastUsedAt": details.last_used_at,
         "branches": details.branches,
         "lastMessagePreview": head.preview.text if head.preview else None,
+        "historyEntries": head.history or None,
         "forkedAtConversationId": point and point.conversation_id,
         "forkedAtEntryId": point and point.entry_id,
         "forkedAtPosition": point and point.position,

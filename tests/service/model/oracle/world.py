@@ -1,6 +1,6 @@
 """All conversations, who may open them, how they are shown, and how they end."""
 
-from tests.service.model.asking import Json, Refusal, Request, require
+from tests.service.model.asking import Json, Refusal, Request, is_history, require
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, NOT_CHOSEN
 from tests.service.model.oracle.trees import SAID, Conversation, Entry, Tree, oldest_first
 
@@ -78,6 +78,8 @@ class World:
         shown |= {"isCurrent": c.tree.current in (c, None), "metrics": c.totals}
         shown |= {"archived": True} if c.tree.is_archived_by(r.caller) else {}
         shown |= {"lastUsedAt": used_at(c)}
+        own = sum(map(is_history, c.own))
+        shown |= {"historyEntries": own} if own else {}
         client = {"clientId": c.client} if r.caller.bypasses_membership and c.client else {}
         return {**SAID, **c.said, **shown, **client}
 

@@ -34,6 +34,7 @@ from tests.service.usecases.members import Killed, dies
 from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
 from tools.harness.service import Answer, Process
+from tools.harness.wire import Wire
 
 ADA = Caller("ada", roles=frozenset({"admin"}))
 COPY = conversation(88)
@@ -401,6 +402,17 @@ def test_who_names_it_while_the_last_entry_goes_keeps_it(
     assert named == [201]
     assert left(store) == {mine}
     assert get(service, mine).body["state"] == "ready"
+    assert_intact(store)
+
+
+def test_who_names_it_while_it_goes_is_told_that_there_is_none(store: Store, service: Process) -> None:
+    name(service)
+    mine = upload(service)
+    Wire.of(service.table).just_before(
+        "TransactWriteItems", lambda: let_go(store.process(), [mine], waits=False)
+    )
+    told = name(service, mine)
+    assert (told.status, told.body["details"]["field"]) == (404, "attachments")
     assert_intact(store)
 
 

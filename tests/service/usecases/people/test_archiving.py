@@ -142,3 +142,9 @@ def test_a_tree_whose_rows_are_removed_already_gets_none_back(store: Store, shar
         archive(process, by=BOB)
     assert ran
     assert "USER#bob" not in {key.partition for key in store.contents()}
+
+
+def test_an_auditor_sees_no_archive_of_their_own(shared: Table) -> None:
+    archive(shared, by=BOB)
+    assert show(shared, by=BOB).is_archived
+    assert not show(shared, by=BOB._replace(bypasses_membership=True)).is_archived

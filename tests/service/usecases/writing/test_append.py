@@ -28,7 +28,9 @@ from forklore_service.storage.connection import Item
 from forklore_service.storage.items import number, text
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.writing import conversations
+from forklore_service.usecases.writing.append import append_turn
 from forklore_service.usecases.writing.conversations import Patch
 from tests.service.usecases.branches.test_children import start
 from tests.service.usecases.builders import (
@@ -44,6 +46,7 @@ from tests.service.usecases.builders import (
     C,
     H,
     append,
+    conflict,
     create,
     fork,
     idempotency_key,
@@ -461,6 +464,16 @@ def test_who_makes_a_conversation_appends_context_to_it_without_a_read(table: Ta
 # If-Match
 
 
+def test_a_process_knows_the_epoch_that_it_has_written_itself(table: Table) -> None:
+    say(table, ROOT, "a")
+    append(table, ROOT, thought("b"), by=PLANNER)
+    wire = Wire.of(table)
+
+    append(table, ROOT, thought("c"), by=PLANNER)
+
+    assert [request.operation for request in wire.requests] == [WRITE]
+
+
 def test_if_match_fails_for_an_unknown_conversation(store: Store, table: Table) -> None:
     with store.refuses(ConflictError) as raised:
         append(table, ROOT, "a", if_match=ids.fresh_id(1, 1))
@@ -488,6 +501,32 @@ def test_if_match_holds_for_the_last_message_and_the_very_last_entry_and_no_othe
         append(process(store), ROOT, "b", if_match=new.entry_id)
     append(process(store), ROOT, thought("f"), by=PLANNER, if_match=newer.entry_id)
     say(process(store), ROOT, "b", if_match=said)
+
+
+def test_an_if_match_that_another_process_has_written_is_looked_up_once(store: Store, table: Table) -> None:
+    say(table, ROOT, "a")
+    (newer,) = say(store.process(), ROOT, "b")
+    wire = Wire.of(table)
+
+    say(table, ROOT, "c", if_match=newer)
+
+    assert [request.operation for request in wire.requests] == ["BatchGetItem", WRITE]
+    assert read(table) == ["a", "b", "c"]
+
+
+def test_an_if_match_that_does_not_hold_is_told_before_a_context_that_has_moved(
+    store: Store, table: Table
+) -> None:
+    (first,) = say(table, ROOT, "a", by=PLANNER)
+    turn(table, ROOT, "b", context=["b"])
+    moved = Draft.of(C, "application/json", text_of(["c"]), based_on="none")
+    request = Append(ROOT, [said("c")], context=moved)
+
+    def reason(request: Append) -> object:
+        return conflict(lambda: append_turn(store.process(), caller=PLANNER, request=request))["reason"]
+
+    assert reason(request) == "context_moved"
+    assert reason(request._replace(if_match=first)) == "stale"
 
 
 def test_if_match_fails_after_a_concurrent_append(store: Store, table: Table) -> None:

@@ -286,6 +286,15 @@ def test_a_caller_without_context_in_the_conversation_may_not_sync(
             sync(process, *content, by=caller)
 
 
+def test_a_sync_of_nothing_new_is_kept_under_its_key(store: Store, table: Table) -> None:
+    sync(table, "a")
+    assert sync(table, "a", idempotency_key=idempotency_key(by=PLANNER)).no_op
+
+    sync(table, "b")
+    again = sync(store.process(), "a", idempotency_key=idempotency_key(by=PLANNER))
+    assert (again.no_op, known(table)) == (True, ["b"])
+
+
 def test_a_sync_that_is_too_large_changes_nothing(store: Store, table: Table) -> None:
     sync(table, "a")
 

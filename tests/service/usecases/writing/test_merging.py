@@ -19,6 +19,7 @@ from forklore_service.errors import (
 )
 from forklore_service.limits import APPEND_ENTRIES_MAX, ELEMENTS_MAX
 from forklore_service.storage.table import Table
+from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.shared import view_pages
 from forklore_service.usecases.shared.appended import Appended
 from forklore_service.usecases.shared.drafts import Draft
@@ -52,6 +53,7 @@ from tests.service.usecases.builders import (
     thought,
 )
 from tests.service.usecases.members import WRITER, meanwhile, share
+from tests.support.mailbox import Mailbox
 from tests.support.tables import Store
 from tools.harness.wire import Wire
 
@@ -558,6 +560,14 @@ def test_a_summary_of_a_conversation_of_another_tree_is_400(store: Store, tree: 
 
     with store.unchanged():
         fails(ValidationError, lambda: append(tree, ROOT, "a", summary(of)), field="mergedFromConversationId")
+
+
+def test_a_summary_of_a_branch_that_is_removed_meanwhile_is_400(store: Store, tree: Table) -> None:
+    def remove() -> None:
+        remove_branch(store.process(), Mailbox().queue, caller=ANN, conversation_id=FORK)
+
+    Wire.of(tree).just_before("TransactWriteItems", remove)
+    fails(ValidationError, lambda: append(tree, ROOT, summary()), field="mergedFromConversationId")
 
 
 def test_a_summary_up_to_an_entry_that_is_not_shown_is_400(store: Store, tree: Table) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from forklore.cli.exits import DONE, INTERRUPTED, NO
-from forklore.cli.parameters import InFolder, OfProgram, OfProject, SinceTime
+from forklore.cli.parameters import InFolder, OfProgram, OfProject, Redacts, SinceTime
 from forklore.cli.progress import progress
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
@@ -33,6 +33,7 @@ def register(app: typer.Typer) -> None:
         watch: Annotated[
             bool, typer.Option("--watch", help="Go on, and follow them while they are used.")
         ] = False,
+        redact: Redacts = False,
         again: Annotated[bool, typer.Option("--all", help="Read also what has not changed.")] = False,
     ) -> int:
         """Bring the sessions of agent programs in, with all their branches.
@@ -44,7 +45,7 @@ def register(app: typer.Typer) -> None:
 
         def once(*, again: bool = False, quiet: bool = False) -> int:
             files = chosen(folder, program, since)
-            return collected(shell, files, project=project, again=again, quiet=quiet)
+            return collected(shell, files, project=project, redact=redact, again=again, quiet=quiet)
 
         code = once(again=again)
         if not watch:
@@ -58,6 +59,7 @@ def collected(
     files: "list[SessionFile]",
     *,
     project: str | None = None,
+    redact: bool = False,
     again: bool = False,
     quiet: bool = False,
     is_result: bool = True,
@@ -81,6 +83,7 @@ def collected(
             owner=owner_of(target),
             agent=agent,
             project=project,
+            redacts=redact,
             on_file=lambda _: bar.advance(1),
         )
     tell(shell, done, quiet=quiet, is_result=is_result)

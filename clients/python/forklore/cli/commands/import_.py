@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from forklore.cli.exits import CommandError
+from forklore.cli.parameters import Redacts
 from forklore.cli.registering import command
 from forklore.cli.settings import InProcess
 from forklore.cli.shell import Shell
@@ -63,6 +64,7 @@ def register(app: typer.Typer) -> None:
                 show_default=False,
             ),
         ] = "",
+        redact: Redacts = False,
         dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and plan, but send nothing.")] = False,
     ) -> int:
         """Import conversations with all their branches.
@@ -85,4 +87,5 @@ def register(app: typer.Typer) -> None:
             name=name,
             threads=parallel or (PARALLEL_HERE if isinstance(shell.target, InProcess) else PARALLEL),
             is_dry=dry_run,
+            redacts=redact,
         )

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from forklore.cli.exits import DONE, INTERRUPTED
+from forklore.cli.parameters import Redacts
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 from forklore.extras import from_extra
@@ -48,6 +49,7 @@ def register(app: typer.Typer) -> None:
                 help=f"First import the sessions of Claude Code on this machine, from {CLAUDE_CODE}.",
             ),
         ] = False,
+        redact: Redacts = False,
     ) -> int:
         """Serve tools for agents by the Model Context Protocol. It needs the extra `mcp`.
 
@@ -61,7 +63,7 @@ def register(app: typer.Typer) -> None:
         server = make_server(lambda _: client, may_delete=allow_delete, may_share=allow_share)
         gc.freeze()
         gc.enable()
-        if import_claude_code and _import_claude_code(shell) == INTERRUPTED:
+        if import_claude_code and _import_claude_code(shell, redact=redact) == INTERRUPTED:
             return INTERRUPTED
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))  # a thread waits for input
         server.run("stdio")
@@ -100,7 +102,7 @@ def registrations(program: str, data: Path) -> str:
     )
 
 
-def _import_claude_code(shell: Shell) -> int:
+def _import_claude_code(shell: Shell, *, redact: bool) -> int:
     """Import what is new, and return the exit code. What became of it is told on standard error.
 
     Raises the ApiError that ends all. What cannot be read is told, and left out.
@@ -117,7 +119,15 @@ def _import_claude_code(shell: Shell) -> int:
         return DONE
     with redirect_stdout(sys.stderr):
         code = import_files(
-            shell, files, given="claude-code", again="", trees_max=None, name=None, threads=2, is_dry=False
+            shell,
+            files,
+            given="claude-code",
+            again="",
+            trees_max=None,
+            name=None,
+            threads=2,
+            is_dry=False,
+            redacts=redact,
         )
         shell.out.close()
     return code

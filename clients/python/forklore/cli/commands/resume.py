@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from forklore.cli.exits import DONE, CommandError
-from forklore.cli.parameters import ConversationArgument
+from forklore.cli.parameters import ConversationArgument, Redacts
 from forklore.cli.references import entry_id_of
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
@@ -53,6 +53,7 @@ def register(app: typer.Typer) -> None:
         prints: Annotated[
             bool, typer.Option("--print", help="Write the session, and print the commands only.")
         ] = False,
+        redact: Redacts = False,
     ) -> int:
         """Go on with a conversation in Claude Code, Codex, or another agent's program.
 
@@ -66,16 +67,18 @@ def register(app: typer.Typer) -> None:
         if at is not None:
             branch = branch.fork(after=entry_id_of(branch, at))
             shell.say(f"goes on in a fork: {branch.resolve()}")
-        ready = _ready(shell, branch, None if program is None else program_of(program), folder)
+        ready = _ready(shell, branch, None if program is None else program_of(program), folder, redact=redact)
         for what, count in ready.left_out.items():
             shell.say(f"{ready.program.title} has no place for {what}: {count} left out")
         if prints:
             _print(shell, ready)
             return DONE
-        return _started(shell, ready)
+        return _started(shell, ready, redact=redact)
 
 
-def _ready(shell: Shell, branch: "Conversation", program: "Program | None", folder: Path | None) -> "Ready":
+def _ready(
+    shell: Shell, branch: "Conversation", program: "Program | None", folder: Path | None, *, redact: bool
+) -> "Ready":
     from forklore.cli.commands.collect import collected
     from forklore.exporting.branches import PAGE_ENTRIES
     from forklore.exporting.bytes_within import Files
@@ -98,7 +101,7 @@ def _ready(shell: Shell, branch: "Conversation", program: "Program | None", fold
     files = [*files_here(home, os.environ, [chosen])]
     there = files_of(details, files)
     if there:  # what was said in the program since: it is written over
-        collected(shell, there, quiet=True, is_result=False)
+        collected(shell, there, redact=redact, quiet=True, is_result=False)
         details = branch.details()
     newest = shell.client.api.list_entries(details.id, channel="history", tail=True, limit=1).data
     last_key = newest[-1].key if newest else None
@@ -128,7 +131,7 @@ def _print(shell: Shell, ready: "Ready") -> None:
         shell.out.line((line, ""))
 
 
-def _started(shell: Shell, ready: "Ready") -> int:
+def _started(shell: Shell, ready: "Ready", *, redact: bool) -> int:
     """Start the program, wait for its end, and bring back what was said. Return the exit code."""
     from forklore.cli.commands.collect import collected
     from forklore.sessions.finding import files_here
@@ -149,7 +152,7 @@ def _started(shell: Shell, ready: "Ready") -> int:
     with _interrupted_alone():
         ended = subprocess.run(starts, cwd=ready.folder, check=False)
     now = files_here(Path.home(), os.environ, [ready.program])
-    code = collected(shell, [file for file in now if looks.get(file.path) != file.look])
+    code = collected(shell, [file for file in now if looks.get(file.path) != file.look], redact=redact)
     if ended.returncode < 0:  # ended by a signal
         return SIGNALLED - ended.returncode
     return ended.returncode or code

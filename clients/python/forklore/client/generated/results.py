@@ -73,6 +73,7 @@ class ConversationDetails(Value):
     last_used_at: str
     branches: int | None = None
     last_message_preview: str | None = None
+    history_entries: int | None = None
     forked_at_conversation_id: str | None = None
     forked_at_entry_id: str | None = None
     forked_at_position: Literal["before", "after", "blank"] | None = None
