@@ -11,6 +11,7 @@ from forklore_local.fsck import (
     links,
     other_partitions,
     remnants,
+    vectors,
 )
 from forklore_local.fsck.facts import Tree
 from forklore_local.fsck.finding import Finding
@@ -48,7 +49,7 @@ def _of_tree(tree: Tree, survey: Survey) -> Iterator[Finding]:
         if key not in survey.unreadable:
             yield Finding(key, "missing_group", "its partition is not empty", 10, tree.group_id)
         return
-    checks = (groups, conversations, remnants, contexts)
+    checks = (groups, conversations, remnants, contexts, vectors)
     found = [finding for one in checks for finding in one.check(tree)]
     yield from (one for one in found if not _is_unreadable(one, survey))
 

@@ -107,6 +107,8 @@ class Tree:
     names.
     chunked: how many chunks the body has, by entry, for bodies that lie in BLOB items.
     naming: by entry, the attachments that it names. naming_by: the author of each such entry.
+    vectors: by conversation and entry, the model of each of its vectors, by the piece, and the
+    bytes of it. erased: the entries that were erased.
     records: by live conversation, its key in the local index. remnants: by removed branch.
     to_prune: the branches that have a job. gone: conversations that items name, and that may have
     been removed from the tree without a trace but their ids.
@@ -121,6 +123,8 @@ class Tree:
     changes: dict[str, int] = field(default_factory=dict)
     contexts: dict[tuple[str, str], Ctx] = field(default_factory=dict)
     keyed: dict[tuple[str, str], str] = field(default_factory=dict)
+    vectors: dict[tuple[str, str], dict[int, tuple[str, int]]] = field(default_factory=dict)
+    erased: set[str] = field(default_factory=set)
     listed: set[ListKey] = field(default_factory=set)
     records: dict[str, str | None] = field(default_factory=dict)
     remnants: dict[str, Remnant] = field(default_factory=dict)
@@ -170,7 +174,8 @@ class Tree:
     def is_erased(self) -> bool:
         """Tell whether a deletion has removed everything but GROUP. Perhaps also CHILD."""
         lists = (self.conversations, self.remnants, self.listed, self.contexts, self.keyed, self.paths)
-        return self.is_deleting and not (self.keeps_rest or self.transfer or self.members or any(lists))
+        rest = self.transfer or self.members or self.vectors or any(lists)
+        return self.is_deleting and not (self.keeps_rest or rest)
 
     def knows(self, conversation_id: str) -> bool:
         """Tell whether a conversation is live, or a remnant."""

@@ -21,6 +21,7 @@ class Kind(StrEnum):
     MEM = "mem"
     ENTRY = "entry"
     KEY = "key"
+    VEC = "vec"
     CHILD = "child"
     BLOB = "blob"
     PTR = "ptr"
@@ -72,7 +73,7 @@ SHAPES = {
         "owner:S createdAt:S state:S members:N version:N conversations:N children:N",
         "parent:S childKey:S nonce:S G1:S G1S:S deletedAt:S neverLive:BOOL"
         " rewriting:S current:S promotedBy:S promotions:N usedAt:S forkedAt:S memberChange:M spreading:S"
-        " cascaded:BOOL",
+        " cascaded:BOOL embedded:BOOL",
     ),
     Kind.CONV: _shape(
         "createdAt:S",
@@ -97,6 +98,7 @@ SHAPES = {
         " copiedFrom:S indexed:B erased:BOOL files:S",
     ),
     Kind.KEY: _shape("entry:S"),
+    Kind.VEC: _shape("m:S v:B"),
     Kind.CHILD: _shape("", "startedByEntryId:S"),
     Kind.BLOB: _shape("data:B"),
     Kind.PTR: _shape("", "group:S nonce:S retired:BOOL ttl:N"),
@@ -146,6 +148,7 @@ _IN_TREE = {
     "GONE": Kind.GONE,
     "MEM": Kind.MEM,
     "KEY": Kind.KEY,
+    "VEC": Kind.VEC,
     "CHILD": Kind.CHILD,
     "XFER": Kind.XFER,
 }

@@ -21,6 +21,7 @@ from forklore_service.domain.epochs import NO_ELEMENTS, hash_of
 from forklore_service.domain.erasures import NO_CONTENT, PSEUDONYM_PREFIX, SEGMENTS, Erasure
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import CHANNEL_LETTERS, Key
+from forklore_service.domain.meaning import PIECES_MAX
 from forklore_service.domain.model import Channel, JobKind, TokenUsage
 from forklore_service.domain.names import is_name
 from forklore_service.domain.rate import window_of
@@ -267,6 +268,8 @@ class Survey:
             self.find(key, "unreadable_body", "the body must be either in the entry or in chunks", 13)
         elif "body" in item and content is None:
             self.find(key, "unreadable_body", "no JSON array", 13)
+        if "erased" in item:
+            tree.erased.add(entry_id)
         if "erased" in item and not _has_nothing_left(item):
             self.find(key, "wrong_erased", "an erased entry has content, a key or its author", 19)
 
@@ -277,6 +280,14 @@ class Survey:
         entry_id = items.keyed_entry(item)
         _require(ids.is_entry_id(entry_id))
         self._tree(key).keyed[conversation_id, text] = entry_id
+
+    def _vector(self, key: Key, item: Item) -> None:
+        vector = items.vector(item)
+        _require(ids.is_uuid(vector.conversation_id) and ids.is_entry_id(vector.entry_id))
+        _require(keys.vector(key.partition, *vector[:3]) == key and 0 <= vector.piece < PIECES_MAX)
+        _require(bool(vector.model) and bool(vector.packed))
+        of = vector.conversation_id, vector.entry_id
+        self._tree(key).vectors.setdefault(of, {})[vector.piece] = vector.model, len(vector.packed)
 
     def _child(self, key: Key, item: Item) -> None:
         _, parent_id, created_at, child_id = key.sort.split("#")
@@ -480,6 +491,7 @@ _TAKE: dict[Kind, Callable[[Survey, Key, Item], Any]] = {
     Kind.MEM: Survey._member,
     Kind.ENTRY: Survey._entry,
     Kind.KEY: Survey._entry_key,
+    Kind.VEC: Survey._vector,
     Kind.CHILD: Survey._child,
     Kind.BLOB: Survey._blob,
     Kind.PTR: Survey._pointer,

@@ -1,10 +1,11 @@
 """How near texts are to a question, by any function that makes vectors of texts.
 
-Vectors are kept in memory only, by a digest of their text. What was erased no search reads any
-more, so it is in no answer.
+Vectors are kept in memory, by a digest of their text. What was erased no search reads any more, so
+it is in no answer. Packed for the table, a number takes two bytes.
 """
 
 import math
+import sys
 import threading
 from array import array
 from collections import OrderedDict
@@ -15,6 +16,7 @@ from typing import Literal, TypeAlias
 
 from forklore_local.in_process.folder import DataError
 from forklore_local.in_process.models import WORDLLAMA, Wordllama
+from forklore_service.domain.meaning import PIECE_CHARACTERS, PIECES_MAX
 from forklore_service.errors import UnavailableError
 
 Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
@@ -28,6 +30,10 @@ KEPT_MAX = 50_000
 """So many vectors are kept; of 256 numbers they take 60 MB."""
 Vector: TypeAlias = "array[float]"
 """Numbers of 4 bytes."""
+ONE = 32_767
+"""The number that stands for 1 in a packed vector, whose length is 1."""
+PROBE = "Which of two models made a vector? 1 + 1"
+"""What tells models apart: the vector that they make of this text."""
 
 
 def nearness_by(model: Model | None) -> "EmbeddedTexts | None":
@@ -51,10 +57,27 @@ class EmbeddedTexts:
         self._embed, self._name, self._kept_max = embed, name, kept_max
         self._kept: OrderedDict[bytes, Vector] = OrderedDict()
         self._lock = threading.Lock()
+        self._model: str | None = None
 
     @property
     def name(self) -> str:
         return self._name
+
+    @property
+    def model(self) -> str:
+        """The name, with a digest of a vector, because any function may be called by one name."""
+        if self._model is None:
+            [probe] = self.vectors([PROBE])
+            cut = f"{PIECE_CHARACTERS} {PIECES_MAX} ".encode()
+            self._model = f"{self._name}-{blake2b(cut + probe, digest_size=8).hexdigest()}"
+        return self._model
+
+    def vectors(self, texts: Sequence[str]) -> list[bytes]:
+        return [_packed(one) for one in self._vectors(texts)]
+
+    def compare(self, question: str, packed: Sequence[bytes]) -> list[float]:
+        [asked] = self._vectors([question])
+        return _packed_products(asked, b"".join(packed))
 
     def near(self, question: str, texts: Sequence[str]) -> list[float]:
         """Return the cosine of the question and each text; 0 for a text without a direction.
@@ -111,6 +134,35 @@ def _products(one: Vector, others: Sequence[Vector]) -> list[float]:
         return [sum(map(mul, one, other)) for other in others]
     rows = np.frombuffer(b"".join(others), dtype="float32").reshape(len(others), len(one))
     products: list[float] = (rows @ np.frombuffer(one, dtype="float32")).tolist()
+    return products
+
+
+def _packed(vector: Vector) -> bytes:
+    """Return a vector of length 1 as whole numbers of two bytes, the lower one first."""
+    numbers = array("h", (round(ONE * number) for number in vector))
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def _packed_products(one: Vector, packed: bytes) -> list[float]:
+    """Return the product of a vector and each of those that are packed.
+
+    >>> _packed_products(array("f", [3, 4]), _packed(array("f", [0, 1, -1, 0])))
+    [4.0, -3.0]
+    """
+    length = len(one)
+    try:
+        import numpy as np
+    except ModuleNotFoundError:
+        numbers = array("h")
+        numbers.frombytes(packed)
+        if sys.byteorder == "big":
+            numbers.byteswap()
+        starts = range(0, len(numbers), length)
+        return [sum(map(mul, one, numbers[at : at + length])) / ONE for at in starts]
+    rows = np.frombuffer(packed, dtype="<i2").reshape(-1, length)
+    products: list[float] = (rows @ np.frombuffer(one, dtype="float32") / ONE).tolist()
     return products
 
 

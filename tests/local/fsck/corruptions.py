@@ -8,13 +8,14 @@ from forklore_service.domain import ancestry, ids, keys
 from forklore_service.domain.ancestry import Segment
 from forklore_service.domain.attachments import Reference
 from forklore_service.domain.epochs import digest_of
+from forklore_service.domain.erasures import NO_CONTENT
 from forklore_service.domain.ids import FIRST, EntryId
 from forklore_service.domain.keys import Key, ListKey
 from forklore_service.domain.model import Channel, LastEntries
 from forklore_service.domain.names import NameOwner, NameRef
 from forklore_service.domain.remnants import Remnant
 from forklore_service.domain.tree import ForkRecord
-from forklore_service.storage import items
+from forklore_service.storage import bodies, items
 from forklore_service.storage.connection import Item
 from forklore_service.storage.items import binary, number, text
 from forklore_service.storage.table import COUNT_SECONDS
@@ -39,6 +40,7 @@ from tests.local.fsck.world import (
     HEAD_FORK,
     KEPT,
     LATER,
+    MEANT,
     PLAIN,
     ROOT,
     SHOWING,
@@ -86,6 +88,11 @@ def conv(conversation_id: str, group_id: str = ROOT) -> Key:
 def keyed(key: str) -> Key:
     """Return the key of the item for an entry's key."""
     return keys.entry_key(PLAIN, PLAIN, key)
+
+
+def meant(m: Made, at: int) -> Key:
+    """Return the key of the first vector of an entry of MEANT."""
+    return keys.vector(MEANT, MEANT, EntryId(m.world.meant[at]), 0)
 
 
 def part(at: int, answer_id: str = ANSWERED) -> Key:
@@ -817,6 +824,41 @@ CORRUPTIONS = [
         "a key that names no entry id",
         "malformed_key",
         lambda m: m.change(keyed("k2"), entry=text("k")),
+    ),
+    # Vectors
+    a(
+        "vectors in a tree that says it has none",
+        "wrong_embedded",
+        lambda m: m.change(keys.group(MEANT), embedded=None),
+    ),
+    a(
+        "a vector of an entry that does not exist",
+        "orphan_vec",
+        lambda m: m.copy_to(
+            meant(m, 0), keys.vector(MEANT, MEANT, ids.next_id(EntryId(m.world.meant[0])), 0)
+        ),
+    ),
+    a(
+        "a vector of another conversation's entry",
+        "orphan_vec",
+        lambda m: m.copy_to(meant(m, 0), keys.vector(MEANT, STRANGER, EntryId(m.world.meant[0]), 0)),
+    ),
+    a(
+        "a vector of an erased entry",
+        "erased_vec",
+        lambda m: m.change(
+            m.entry(m.world.meant[0], MEANT),
+            erased={"BOOL": True},
+            userId=text("erased-1"),
+            body=binary(bodies.encode(NO_CONTENT)),
+        ),
+    ),
+    a("a vector as long as no other", "wrong_vec", lambda m: m.change(meant(m, 2), v=binary(b"12"))),
+    a("a vector without numbers", "malformed_vec", lambda m: m.change(meant(m, 2), v=binary(b""))),
+    a(
+        "a vector of a piece that no entry has",
+        "malformed_vec",
+        lambda m: m.copy_to(meant(m, 0), keys.vector(MEANT, MEANT, EntryId(m.world.meant[0]), 8)),
     ),
     # Names
     a("a name at revision 0", "malformed_name", lambda m: m.change(NAME, revision=number(0))),

@@ -66,7 +66,7 @@ def test_the_report_of_an_intact_table_has_no_findings(served_store: Store, tmp_
     ran = fsck(*at(served_store), "--report", str(report), "--segments", "3")
 
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.startswith(f"{served_store.name}: {len(served_store.contents()):,} items, 14 trees, ")
+    assert ran.stdout.startswith(f"{served_store.name}: {len(served_store.contents()):,} items, 15 trees, ")
     assert "work in progress: 8, the oldest for " in ran.stdout
     assert ran.stdout.endswith("\nintact\n")
     told = json.loads(report.read_text())

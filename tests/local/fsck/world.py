@@ -22,6 +22,7 @@ from forklore_service.usecases.people import erasure_requests
 from tests.service.reliability.faults import Call, Fault, Killed, at
 from tests.service.reliability.service import Process
 from tests.support.mailbox import Mailbox, run_deletion
+from tests.support.meaning import nearness
 from tests.support.tables import Store, WrongClock
 from tools.catalogue import PHOTO
 
@@ -52,6 +53,8 @@ ANSWERED, ANSWER = conversation(34), conversation(35)
 """A finished answer in PLAIN, and one that is being written there."""
 SHOWING_FILE = conversation(36)
 """A tree with an entry that names an attachment."""
+MEANT = conversation(37)
+"""A tree whose entries have vectors."""
 NOTES = conversation(33)
 """A tree with entries of two erased users. The erasure of the second one still runs."""
 
@@ -61,7 +64,8 @@ class World:
     """The ids of what was made. said, thoughts: entries of ROOT in its history and its context.
 
     turn: the entries of a turn of CHAT, of which the second one is of the history. keyed: entries
-    of PLAIN that have keys. named, unnamed: attachments; an entry of SHOWING_FILE names the first.
+    of PLAIN that have keys. meant: entries of MEANT. named, unnamed: attachments; an entry of
+    SHOWING_FILE names the first.
     """
 
     said: list[str]
@@ -70,6 +74,7 @@ class World:
     started: str
     turn: list[str]
     keyed: list[str]
+    meant: list[str]
     named: str = ""
     unnamed: str = ""
 
@@ -213,7 +218,16 @@ def _main_tree(process: Process) -> World:
         idempotency_key="s",
     )
     assert synced.status == 200, synced
-    return World(said, thoughts, large, started, _chat(process), keyed)
+    return World(said, thoughts, large, started, _chat(process), keyed, _recalled(process))
+
+
+def _recalled(process: Process) -> list[str]:
+    """Make a tree whose entries have vectors, one of them two. Return these entries."""
+    meant = [say(process, MEANT, text) for text in ("The inn.", "fish " * 400, "A train.")]
+    process.table.nearness = nearness()
+    asked = {"query": "lodging", "searchType": "semantic"}
+    assert process.ask("searchConversations", ANN, conversationId=MEANT, **asked).status == 200
+    return meant
 
 
 def _chat(process: Process) -> list[str]:

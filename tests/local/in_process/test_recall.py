@@ -13,6 +13,7 @@ from forklore_local.in_process.models import is_installed
 from forklore_local.in_process.nearness import EmbeddedTexts
 from forklore_service.errors import UnavailableError as ModelError
 from forklore_service.usecases.reading.turns import READ_MAX
+from tests.support.growth import calls_of
 
 TOPICS = {"hotel": 0, "inn": 0, "lodging": 0, "fish": 1, "sardine": 1, "train": 2, "railway": 2}
 
@@ -222,23 +223,23 @@ def test_the_turns_around_a_hit_are_those_of_the_branch_and_whole(fl: Forklore, 
 
 def test_a_turn_that_is_too_long_is_left_out(fl: Forklore) -> None:
     chat = fl.conversation()
-    chat.say("user", "inn, the first")
+    chat.say("user", "inn the first")
     for number in range(2):
         chat.say("user", f"begin {number}")
         for step in range(READ_MAX - 2):
             chat.say("tool", f"step {step}")
-    chat.say("user", "inn, the last")
+    chat.say("user", "inn the last")
 
     def found(question: str, around: int) -> list[str]:
         [hit] = chat.recall(question, limit=1, around=around, min_score=0.1)
         return [one.text or "" for one in hit.around]
 
-    assert found("first", 0) == ["inn, the first"]
-    assert [len(found("first", around)) for around in (1, 2, 3)] == [READ_MAX] * 3
-    assert [len(found("last", around)) for around in (1, 3)] == [READ_MAX] * 2
+    assert found("inn first", 0) == ["inn the first"]
+    assert [len(found("inn first", around)) for around in (1, 2, 3)] == [READ_MAX] * 3
+    assert [len(found("inn last", around)) for around in (1, 3)] == [READ_MAX] * 2
     for step in range(READ_MAX + 1):
         chat.say("tool", f"more {step}")
-    assert found("last", 0) == []
+    assert found("inn last", 0) == []
 
 
 def test_no_hit_has_a_lower_score_than_was_asked_for(fl: Forklore) -> None:
@@ -326,3 +327,20 @@ def test_only_so_many_vectors_are_kept() -> None:
 
     assert model.asked == ["inn", "a", "b", "c"]
     assert texts.near("inn", ["", "inn"])[1] == pytest.approx(1)
+
+
+def test_a_recall_of_a_thousand_entries_calls_three_times_what_a_page_of_fifty_calls() -> None:
+    """Once the entries have vectors. What reads all of them calls thirty times as much."""
+    words = [f"{letter}{number}" for letter in "bcdfghjk" for number in range(400)]
+    random_ = random.Random(1)
+    with Forklore.local(user="ann", recall=lambda texts: [vector_of(text) for text in texts]) as fl:
+        chat = fl.conversation()
+        for _ in range(1_000):
+            chat.say("user", " ".join(random_.choices([*words, *TOPICS], k=60)))
+        question = "which lodging near b12 or c34?"
+        chat.recall(question, limit=5)
+        page = calls_of(lambda: fl.api.list_entries(chat.id, limit=50))
+
+        assert calls_of(lambda: chat.recall(question, limit=5)) <= 3 * page
+        words_only = {"query": question, "conversation_id": chat.id, "search_type": "fulltext"}
+        assert calls_of(lambda: fl.api.search_conversations(**words_only)) > 10 * page  # type: ignore[arg-type]

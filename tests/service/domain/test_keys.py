@@ -207,6 +207,7 @@ def kinds(user: str, conversation_id: str, created_at: str) -> dict[str, Key]:
         "MEM": keys.member(ROOT, user),
         "GONE": keys.remnant(ROOT, conversation_id),
         "KEY": keys.entry_key(ROOT, conversation_id, user),
+        "VEC": keys.vector(ROOT, conversation_id, at(1), 0),
         "CHILD": keys.child(ROOT, conversation_id, place),
         "XFER": keys.transfer_of_group(ROOT),
     }
@@ -260,6 +261,7 @@ def test_each_kind_of_item_is_only_in_its_own_range(
     assert found(keys.remnants_range(ROOT)) == {"GONE"}
     assert found(keys.conversations_range(ROOT)) == {"CONV"}
     assert found(keys.entry_keys_range(ROOT, conversation_id)) == {"KEY"}
+    assert found(keys.vectors_range(ROOT, conversation_id, first=FIRST, last=LAST)) == {"VEC"}
     assert found(keys.children_range(ROOT, conversation_id)) == {"CHILD"}
     assert found(keys.all_children_range(ROOT)) == {"CHILD"}
     assert {kind for kind, key in everything.items() if keys.in_remnant(key.sort)} == {"GONE"}
@@ -285,6 +287,7 @@ def test_each_kind_of_key_is_spelled_as_the_architecture_page_says() -> None:
         "MEM": (ROOT, "MEM#a%23b"),
         "GONE": (ROOT, f"GONE#{FORK}"),
         "KEY": (ROOT, f"KEY#{FORK}#a%23b"),
+        "VEC": (ROOT, f"VEC#{FORK}#{at(1)}#0"),
         "CHILD": (ROOT, f"CHILD#{FORK}#{created_at}#{FORK}"),
         "XFER": (ROOT, "XFER"),
     }
@@ -375,6 +378,7 @@ def test_one_range_holds_every_conv_and_head_of_a_tree_and_no_entry_row_or_child
         keys.path(ROOT, FORK),
         keys.member(ROOT, "ann"),
         keys.entry_key(ROOT, ROOT, "key"),
+        keys.vector(ROOT, ROOT, at(1), 0),
         keys.transfer_of_group(ROOT),
         keys.conversation(FORK, FORK),
     ]

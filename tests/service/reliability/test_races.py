@@ -32,6 +32,7 @@ ENDLESS = {name: pair for name, pair in PAIRS.items() if pair.is_endless}
     "name-moves",
     "removal-race",
     "attachment-race",
+    "killed-embedder",
 )
 @pytest.mark.parametrize("name", sorted(PAIRS.keys() - ENDLESS.keys()))
 def test_two_simultaneous_requests_have_the_outcome_of_one_after_the_other(

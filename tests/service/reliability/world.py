@@ -24,6 +24,7 @@ from forklore_service.usecases.people import spreading, transfers
 from tests.service.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
 from tests.service.reliability.service import Endpoint, Process, new_store, random_bits
 from tests.support.mailbox import Mailbox, Message
+from tests.support.meaning import nearness
 from tests.support.tables import Store, WrongClock
 from tools.catalogue import CARDS, NAMES, PHOTO, Card
 from tools.harness.service import OF_A_CONVERSATION, Answer
@@ -904,6 +905,38 @@ def finish(caller: Caller = BOB, to: str = FORK, *, of: Any = answering, **more:
     return append(caller, to, of=of, **({"answerId": ANSWER} | more))
 
 
+def recall(caller: Caller = ANN, of_: str = ROOT, *, of: Any = family) -> Operation:
+    """Return a recall by meaning, which embeds what it finds without vectors."""
+
+    def run(process: Process, _world: World, _key: str | None) -> Answer:
+        process.table.nearness = nearness()
+        asked = {"conversationId": of_, "query": "lodging", "searchType": "semantic"}
+        answer = process.ask("searchConversations", caller, **asked)
+        return Answer(answer.status, None) if answer.status < 300 else answer
+
+    return Operation(run, of=of)
+
+
+def _embedded(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    assert recall().run(process, World(), None).status == 200
+
+
+def embedded_erasing(endpoint: Endpoint) -> World:
+    """Return the world of a user whose entries have vectors, and whose erasure waits."""
+    return build(endpoint, _family, _to_erase, _embedded, _erase)
+
+
+def embedded_removed(endpoint: Endpoint) -> World:
+    """Return the world of a removed branch whose entries have vectors; a fork shows some of it."""
+
+    def recall_it(store: Store, process: Process, made: dict[str, str]) -> None:
+        _forked(store, process, made)
+        assert recall(of_=CUT_FORK).run(process, World(), None).status == 200
+        _remove(process, CUT_FORK)
+
+    return build(endpoint, recall_it)
+
+
 def run_prune(group_id: str, conversation_id: str) -> Callable[[Process], object]:
     return go_on(group_id, JobKind.PRUNE, conversation_id)
 
@@ -1255,6 +1288,10 @@ OPERATIONS: dict[str, Operation] = {
     "list the latest": read("listConversations", ANN, of=peaceful),
     "search": read("searchConversations", BOB, of=peaceful, query="R", limit=2),
     "search a large body": read("searchConversations", ANN, of=passed, query="nowhere"),
+    "recall": recall(BOB),
+    "recall again": recall(BOB, FORK, of=embedded_erasing),
+    "the worker, on an erasure of what has vectors": work(run_erasures, of=embedded_erasing),
+    "the worker, on a removed branch with vectors": work(run_prune(CUT, CUT_FORK), of=embedded_removed),
     "list children of an entry": read("listChildren", BOB, conversationId=ROOT, startedByEntryId="<first>"),
     "list offers": read("listTransfers", BOB, of=offered, role="all"),
     "show an offer": read("getTransfer", ANN, of=offered, transferId="<transfer>"),

@@ -8,6 +8,7 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from forklore_service.domain.ids import FIRST, EntryId, is_entry_id, is_uuid
@@ -17,6 +18,7 @@ from forklore_service.domain.listing import ListPlace, Walk
 from forklore_service.domain.matching import SCORE_DECIMALS, Query, Weights
 from forklore_service.domain.names import NameOwner, NameRef, is_name
 from forklore_service.domain.users import is_user_id
+from forklore_service.domain.vectors import Near
 from forklore_service.errors import ValidationError
 from forklore_service.usecases.reading import search
 from forklore_service.usecases.shared.cursors import InvalidCursor
@@ -132,6 +134,9 @@ def of_search(resource: str, cursor: search.SearchCursor | None) -> str | None:
         told += [ranking.before, _told_place(ranking.end), [entries, with_word, characters, *having]]
         scores = (ranking.best, ranking.score)
         told += [*(round(score * SCORES) for score in scores), _told_place(ranking.last)]
+        if ranking.further is not None:
+            near, entry_id = ranking.further
+            told.append([round(near * SCORES), entry_id])
     return _encode(resource, json.dumps(told, separators=(",", ":")))
 
 
@@ -143,18 +148,34 @@ def to_search(resource: str, cursor: str | None, query: Query) -> search.SearchC
         place, *ranked = check_value(_decode(resource, cursor) or "").value
         if not ranked:
             return search.SearchCursor(_place_in(place))
-        before, end, (entries, with_word, characters, *having), best, score, last = ranked
+        before, end, (entries, with_word, characters, *having), best, score, last, *further = ranked
         counts = (entries, with_word, characters, *having, best, abs(score))
         is_counted = all(type(one) is int and 0 <= one < COUNT_MAX for one in counts)
         last_place, weights = _place_in(last), Weights(entries, with_word, characters, tuple(having))
-        if last_place is None or not is_counted or not _is_position(before) or not weights.fit(query):
+        near = _near_in(*further)
+        if (
+            (last_place is None and near is None)
+            or not is_counted
+            or not _is_position(before)
+            or not weights.fit(query)
+        ):
             return InvalidCursor()
     except (TypeError, ValueError, ValidationError):  # another number of them, or no JSON
         return InvalidCursor()
     ranking = search.Ranking(
-        EntryId(before), _place_in(end), weights, best / SCORES, score / SCORES, last_place
+        EntryId(before), _place_in(end), weights, best / SCORES, score / SCORES, last_place, near
     )
     return search.SearchCursor(_place_in(place), ranking)
+
+
+def _near_in(told: Sequence[Any] | None = None) -> Near | None:
+    """Return how near an entry is. Raises TypeError or ValueError for anything else."""
+    if told is None:
+        return None
+    near, entry_id = told
+    if type(near) is not int or abs(near) > 2 * SCORES or not _is_position(entry_id):
+        raise ValueError("no nearness")
+    return near / SCORES, EntryId(entry_id)
 
 
 def _told_place(place: search.SearchPlace | None) -> str | None:

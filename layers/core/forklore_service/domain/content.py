@@ -256,7 +256,7 @@ def line_of(content: Any) -> Line:
     beginning = " ".join(said).lstrip()[: 4 * LINE_CHARACTERS]
     text = " ".join(beginning.split())[:LINE_CHARACTERS]
     first = elements[0] if elements and isinstance(elements[0], dict) else {}
-    tools = [*_tools_in(first.get("events")), *_tools_in(_but_events(first))]
+    tools = _first_tools(content)
     names = [word for one in tools if (word := _word(_name_of(one)))]
     held = {name for name, value in first.items() if value} - {"role", "text"}
     holds = [name for name in _NAMED if name in held]
@@ -270,6 +270,19 @@ def line_of(content: Any) -> Line:
         holds=holds,
         said_at=_said_at(first.get("source")),
     )
+
+
+def has_failed(content: Any) -> bool:
+    """Tell whether the line of an entry says that it failed."""
+    return any(map(_has_failed, _first_tools(content)))
+
+
+def _first_tools(content: Any) -> list[dict[str, Any]]:
+    """Return the tools in the first element."""
+    first = content[0] if isinstance(content, list) and content else None
+    if not isinstance(first, dict):
+        return []
+    return [*_tools_in(first.get("events")), *_tools_in(_but_events(first))]
 
 
 def _said_at(source: Any) -> str | None:

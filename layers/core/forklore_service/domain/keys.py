@@ -103,10 +103,14 @@ def fork_records_range(group_id: str, owner: str, *, first: EntryId, last: Entry
     return SortRange(group_id, of + position(first), f"{of}{position(last)}$", by_conversation=True)
 
 
-def own_entries_range(group_id: str, conversation_id: str, channel: Channel, *, first: EntryId) -> SortRange:
-    """Return the range of a conversation's own entries in a channel, from a position on."""
-    last = f"{conversation_id}#{CHANNEL_LETTERS[channel]}#:"
-    return SortRange(group_id, by_conversation(conversation_id, channel, first), last, by_conversation=True)
+def own_entries_range(
+    group_id: str, conversation_id: str, channel: Channel, *, first: EntryId, last: EntryId | None = None
+) -> SortRange:
+    """Return the range of a conversation's own entries in a channel between two positions."""
+    end = f"{conversation_id}#{CHANNEL_LETTERS[channel]}#:"
+    if last is not None:
+        end = f"{by_conversation(conversation_id, channel, last)}$"
+    return SortRange(group_id, by_conversation(conversation_id, channel, first), end, by_conversation=True)
 
 
 def is_entry(key: Key) -> bool:
@@ -603,6 +607,30 @@ def in_entry_key(sort_key: str) -> tuple[str, str]:
     """
     _, conversation_id, key = sort_key.split("#")
     return conversation_id, unquote(key)
+
+
+_VECTOR = "VEC#"
+
+
+def vector(group_id: str, conversation_id: str, entry_id: EntryId, piece: int) -> Key:
+    """Return the key of the vector of a piece of an own entry of a conversation."""
+    return Key(group_id, f"{_VECTOR}{conversation_id}#{entry_id}#{piece}")
+
+
+def vectors_range(group_id: str, conversation_id: str, *, first: EntryId, last: EntryId) -> SortRange:
+    """Return the range of the vectors of a conversation's own entries between two positions."""
+    of = f"{_VECTOR}{conversation_id}#"
+    return SortRange(group_id, of + first, f"{of}{last}$")
+
+
+def in_vector(sort_key: str) -> tuple[str, EntryId, int]:
+    """Return the conversation, the entry and the piece that a VEC item's sort key names.
+
+    >>> in_vector(vector("g", "c", EntryId("e"), 2).sort)
+    ('c', 'e', 2)
+    """
+    _, conversation_id, entry_id, piece = sort_key.split("#")
+    return conversation_id, EntryId(entry_id), int(piece)
 
 
 _FILE, _REFERENCE = "FILE", "REF#"

@@ -211,6 +211,11 @@ def fit(query: Query, folded: Sequence[str], *, needs_word: bool = True) -> Fit 
     return Fit(counts, sum(map(len, folded))) if is_fit else None
 
 
+def no_word(query: Query) -> Fit:
+    """Return how an entry without a word of the query fits."""
+    return Fit((0,) * len(query.words), 0)
+
+
 class Weights(NamedTuple):
     """What scores are made of: of all entries that are ranked against each other.
 

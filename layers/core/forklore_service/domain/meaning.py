@@ -20,10 +20,33 @@ class Nearness(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def model(self) -> str:
+        """What tells the vectors of this model from those of every other one, also of its own name.
+
+        Raises UnavailableError if the model does not answer.
+        """
+        ...
+
     def near(self, question: str, texts: Sequence[str]) -> Sequence[float]:
         """Return how near each text is to the question: 1 at most, -1 at least.
 
         Raises UnavailableError if the model does not answer.
+        """
+        ...
+
+    def vectors(self, texts: Sequence[str]) -> list[bytes]:
+        """Return the vector of each text, packed. All of one `model` are equally long.
+
+        Raises UnavailableError if the model does not answer.
+        """
+        ...
+
+    def compare(self, question: str, packed: Sequence[bytes]) -> Sequence[float]:
+        """Return how near each of these vectors is to the question, as `near` does.
+
+        packed: any number of vectors each, of this `model`. Raises UnavailableError if the model
+        does not answer.
         """
         ...
 

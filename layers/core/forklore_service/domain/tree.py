@@ -55,8 +55,9 @@ class Group(NamedTuple):
 
     conversations: how many live conversations it has. children: how many trees that conversations
     of this tree started are not deleted yet.
-    version: grows with whatever new forks and children must see: a change of members or of the
-    owner, and each removed branch. promoted: the branch that was promoted last, if any was.
+    version: grows with whatever new forks, children and vectors must see: a change of members or of
+    the owner, each removed branch, each erasure of history. promoted: the branch that was promoted
+    last, if any was.
     promoted_by: the last entry of the append that promoted it, if one did.
     promotions: grows with each promotion. used_at: when a branch was last promoted or removed, if
     one was. forked_at: when a fork was last made, if one was.
@@ -68,6 +69,7 @@ class Group(NamedTuple):
     nonce: the mark of the request that made the tree. deleted_at: when the tree got its tombstone.
     never_live: whether the tree got its tombstone before it was live. If so, its id is free again.
     cascaded: whether it got its tombstone only because what had started it was deleted.
+    embedded: whether an entry has ever had vectors.
     """
 
     group_id: str
@@ -91,6 +93,7 @@ class Group(NamedTuple):
     deleted_at: str | None = None
     never_live: bool = False
     cascaded: bool = False
+    embedded: bool = False
 
     @property
     def is_live(self) -> bool:

@@ -49,6 +49,7 @@ from forklore_service.domain.tree import (
     Pointer,
     TreeRow,
 )
+from forklore_service.domain.vectors import Vector
 from forklore_service.storage import bodies, schema
 from forklore_service.storage.codec import Codec, Packed
 from forklore_service.storage.connection import Item
@@ -689,6 +690,19 @@ def stored_entry(item: Item) -> StoredEntry:
         escaped_bytes=a["size"],
         nonce=a["nonce"],
     )
+
+
+_VECTOR = Codec(Vector, elsewhere=["conversation_id", "entry_id", "piece"], model="m", packed="v")
+
+
+def vector_item(group_id: str, vector: Vector) -> Item:
+    key = keys.vector(group_id, vector.conversation_id, vector.entry_id, vector.piece)
+    return _item(key, _VECTOR.attributes(vector))
+
+
+def vector(item: Item) -> Vector:
+    conversation_id, entry_id, piece = keys.in_vector(item["SK"]["S"])
+    return _VECTOR.value(plain(item), conversation_id=conversation_id, entry_id=entry_id, piece=piece)
 
 
 _PART = Codec(

@@ -16,6 +16,7 @@ from forklore_service.domain.keys import Key, ListKey, SortRange
 from forklore_service.domain.model import Channel, Conversation, EntryLayout, Transfer
 from forklore_service.domain.names import Name, NameOwner, NameRef
 from forklore_service.domain.tree import ChildRow, ClientContext, ForkRecord, HeadRow, Job, Member, TreeRow
+from forklore_service.domain.vectors import Vector
 from forklore_service.storage import items
 from forklore_service.storage.connection import Item
 from forklore_service.storage.found import Found
@@ -231,6 +232,25 @@ class Reads:
         for channel in Channel:
             of = keys.own_entries_range(group_id, conversation_id, channel, first=first)
             yield from map(items.entry_layout, self._source.query(of, only=items.LAYOUT))
+
+    def history_ids(
+        self, group_id: str, conversation_id: str, *, first: EntryId, last: EntryId
+    ) -> Iterator[EntryId]:
+        """Yield the own history entries of a conversation between two positions, both included."""
+        of = keys.own_entries_range(group_id, conversation_id, Channel.HISTORY, first=first, last=last)
+        return (keys.entry_id_of(_sort(row)) for row in self._source.query(of, only=()))
+
+    def vectors(
+        self, group_id: str, conversation_id: str, *, first: EntryId, last: EntryId
+    ) -> Iterator[Vector]:
+        """Yield the vectors of a conversation's own entries between two positions."""
+        of = keys.vectors_range(group_id, conversation_id, first=first, last=last)
+        return map(items.vector, self._source.query(of))
+
+    def vector_keys(self, group_id: str, conversation_id: str, *, first: EntryId) -> Iterator[Key]:
+        """Yield the keys of the VEC items of a conversation's own entries from a position on."""
+        of = keys.vectors_range(group_id, conversation_id, first=first, last=LAST)
+        return map(items.key, self._source.query(of, only=()))
 
     def references(
         self, attachment_id: str, *, group_id: str | None = None, after: str | None = None, limit: int

@@ -36,6 +36,7 @@ from forklore_service.storage.found import Found
 from forklore_service.storage.items import key_of, number, text
 from forklore_service.storage.objects import Objects
 from forklore_service.storage.reads import Reads
+from forklore_service.storage.vector_cache import VectorCache
 
 BATCH_KEYS_MAX = 100
 """DynamoDB's own limit for BatchGetItem."""
@@ -80,6 +81,7 @@ class Table:
     random: returns the given number of random bits.
     objects: the bytes of attachments; None: this deployment keeps none.
     nearness: what a search by meaning asks; None: there is no such search.
+    vectors: those that this process has read.
     """
 
     def __init__(
@@ -92,10 +94,12 @@ class Table:
         threads: ThreadPoolExecutor | None = None,
         objects: Objects | None = None,
         nearness: Nearness | None = None,
+        vectors: VectorCache | None = None,
     ) -> None:
         self.connection = connection
         self.objects = objects
         self.nearness = nearness
+        self.vectors = vectors or VectorCache()
         self.cache = cache or ConversationCache()
         self._deadline = deadline
         self._random = random
@@ -117,6 +121,7 @@ class Table:
             threads=self._threads,
             objects=self.objects,
             nearness=self.nearness,
+            vectors=self.vectors,
         )
 
     @property
@@ -585,6 +590,12 @@ class Table:
         wanted = [keys.entry(group_id, entry_id) for entry_id in entry_ids]
         found = self._all_items_at(wanted)
         return self.with_bodies(group_id, [items.stored_entry(found[key]) for key in wanted])
+
+    def stored_entries(self, group_id: str, entry_ids: Sequence[EntryId]) -> list[StoredEntry]:
+        """Return the entries with these ids that exist, in this order."""
+        wanted = [keys.entry(group_id, entry_id) for entry_id in entry_ids]
+        found = self.items_at(wanted)
+        return [items.stored_entry(found[key]) for key in wanted if key in found]
 
     def with_bodies(
         self, group_id: str, stored: Sequence[StoredEntry], *, linked: bool = True

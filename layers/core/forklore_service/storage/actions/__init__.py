@@ -25,6 +25,7 @@ from forklore_service.storage.actions import (
     remnant,
     retention,
     transfer,
+    vector,
 )
 from forklore_service.storage.actions.action import Action, ActionId, ActionKind
 from forklore_service.storage.actions.refusal import ConditionFailed
@@ -48,4 +49,5 @@ __all__ = [
     "remnant",
     "retention",
     "transfer",
+    "vector",
 ]

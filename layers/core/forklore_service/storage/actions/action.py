@@ -62,6 +62,7 @@ class ActionKind(Enum):
     TREE = auto()
     USER_FILE = auto()
     USER_TREE = auto()
+    VECTOR = auto()
 
 
 class ActionId(NamedTuple):

@@ -359,6 +359,37 @@ def uncount_child(parent_group_id: str) -> Action:
     )
 
 
+# Vectors of entries
+
+
+def note_vectors(tree: Group) -> Action:
+    """Note that entries of a tree have vectors, if it is live and has the version that was read."""
+    return action.update(
+        ActionKind.GROUP,
+        keys.group(tree.group_id),
+        "SET #embedded = :yes",
+        condition=_IS_LIVE_AS_READ,
+        values={":yes": {"BOOL": True}, **_live_as_read(tree)},
+    )
+
+
+def note_erasure(tree: Group) -> Action:
+    """Move the version of a tree, because entries of its history are erased in the same
+    transaction, whose conditions say that they are there.
+
+    So vectors are not put any more that were made of what was read before. Those that are there
+    are deleted in the same transaction. Where there were none when the tree was read, none may have
+    come since.
+    """
+    return action.update(
+        ActionKind.GROUP,
+        keys.group(tree.group_id),
+        "ADD #version :one",
+        condition=None if tree.embedded else "attribute_not_exists(#embedded)",
+        values={":one": number(1)},
+    )
+
+
 # The current branch
 
 

@@ -48,6 +48,10 @@ def advance_prune(table: Table, queue: Queue, group_id: str, conversation_id: st
         delete_log(table, AnswerRef(group_id, remnant.answer_id))
     last = _last_fork(table, group_id, conversation_id, apart_s=min(wait_s, LOOKS_APART_SECONDS))
     end = end_of_shown([last] if last else [])
+    if group.embedded:
+        vectors = table.read.vector_keys(group_id, conversation_id, first=end)
+        for some in in_batches(vectors, ERASED_AT_ONCE):
+            table.delete(some)
     erase_entries(table, group_id, table.read.own_entries(group_id, conversation_id, first=end))
     keyed = table.read.entry_keys(group_id, conversation_id)
     for some in in_batches((key for key, entry_id in keyed if entry_id >= end), ERASED_AT_ONCE):

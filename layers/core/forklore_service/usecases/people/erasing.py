@@ -23,8 +23,9 @@ from forklore_service.domain.answer_logs import Part
 from forklore_service.domain.erasures import BEGIN, END, SEGMENTS, Erasure, Mention, erased
 from forklore_service.domain.jsontext import read_value
 from forklore_service.domain.keys import Key
+from forklore_service.domain.meaning import PIECES_MAX
 from forklore_service.domain.model import Channel
-from forklore_service.domain.tree import MemberChange
+from forklore_service.domain.tree import Group, MemberChange
 from forklore_service.errors import UnavailableError
 from forklore_service.limits import packs
 from forklore_service.storage import actions, bodies
@@ -303,12 +304,13 @@ def erase_in_tree(table: Table, erasure: Erasure, group_id: str, mentions: Seque
     _drop_references(table, group_id, mentions)
     left, most, is_done = list(mentions), (WRITES_MAX, TRANSACTION_BYTES_MAX), True
     while left:
-        portion = next(packs(left, most, _size))
-        writes = {one.key: _erasing(erasure, one) for one in portion}
+        portion = next(packs(left, most, partial(_size, group)))
+        writes = {one.key: _erasing(erasure, group, one) for one in portion}
         refused = table.try_commit(
             [
                 actions.erasure.count(erasure, entries=sum(one.entry is not None for one in portion)),
                 actions.erasure.note_tree(erasure, group_id),
+                *([actions.group.note_erasure(group)] if any(map(_is_history, portion)) else []),
                 *chain.from_iterable(writes.values()),
             ]
         )
@@ -318,6 +320,8 @@ def erase_in_tree(table: Table, erasure: Erasure, group_id: str, mentions: Seque
         if refused.has(ActionKind.ERASURE):
             raise refused
         is_done = False
+        if refused.has(ActionKind.GROUP):
+            break  # an entry of the tree has got the first vector
         left = [one for one in left if not any(refused.has(*action.id) for action in writes.get(one.key, ()))]
     return is_done
 
@@ -354,15 +358,25 @@ def _forget_unsigned(table: Table, group_id: str, mentions: Sequence[Mention]) -
             table.try_commit([actions.conversation.forget_unsigned(key, words)])
 
 
-def _size(mention: Mention) -> tuple[int, int]:
+def _is_history(mention: Mention) -> bool:
+    return mention.entry is not None and mention.entry.entry.channel is Channel.HISTORY
+
+
+def _size(tree: Group, mention: Mention) -> tuple[int, int]:
     """Return about how many actions and bytes erase what names the user."""
     stored = mention.entry
-    return (2 + stored.chunks, bodies.stored_bytes(stored)) if stored else (1, 0)
+    if stored is None:
+        return 1, 0
+    vectors = PIECES_MAX if tree.embedded and _is_history(mention) else 0
+    return 2 + stored.chunks + vectors, bodies.stored_bytes(stored)
 
 
-def _erasing(erasure: Erasure, mention: Mention) -> list[Action]:
+def _erasing(erasure: Erasure, tree: Group, mention: Mention) -> list[Action]:
     if mention.entry is None:
         return [actions.conversation.forget_words(mention.key, erasure.user_id or "")]
     rest = erased(mention.entry.entry, pseudonym=erasure.pseudonym)
     group_id = mention.key.partition
-    return actions.entry.erase(group_id, mention.entry, rest, escaped_bytes=answer_bytes(rest))
+    writes = actions.entry.erase(group_id, mention.entry, rest, escaped_bytes=answer_bytes(rest))
+    if tree.embedded and _is_history(mention):
+        writes += actions.vector.delete(group_id, rest.conversation_id, rest.entry_id)
+    return writes

@@ -4,6 +4,9 @@ conversation.
 There is no index of words. Each request reads a bounded number of bytes, tree by tree, the newest
 tree first and in each tree the newest entry first. What it has read it ranks. Further pages read
 the same again, then what comes after it.
+
+By meaning, one conversation is searched by the vectors of what it shows. Only the nearest entries
+are read and ranked, then those that come after these.
 """
 
 import json
@@ -13,10 +16,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from forklore_service.domain import ancestry, content, ids, jsontext, keys, matching, meaning
+from forklore_service.domain import ancestry, content, ids, keys, matching, meaning
 from forklore_service.domain.ids import FIRST, LAST, EntryId
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import Caller, Channel, Conversation, Entry, StoredEntry
+from forklore_service.domain.vectors import Near
 from forklore_service.limits import PAGE_BYTES_MAX, escaped_size
 from forklore_service.storage import bodies
 from forklore_service.storage.bodies import CHUNK_BYTES
@@ -27,6 +31,8 @@ from forklore_service.usecases.shared import cursors, tree_rows
 from forklore_service.usecases.shared.cursors import InvalidCursor
 from forklore_service.usecases.shared.drafts import answer_bytes
 from forklore_service.usecases.shared.loading import LoadedConversation, load_conversation
+from forklore_service.usecases.shared.searched import file_names, folded_of, searched, unseen
+from forklore_service.usecases.shared.vectors import nearest
 from forklore_service.usecases.shared.visibility import Showing
 
 READ_BYTES_MAX = 8_000_000
@@ -38,6 +44,8 @@ CONTENT_BYTES_MAX = 40_000_000
 """A request that has looked through so much content stops. Stored content is compressed."""
 SPARE_SECONDS = 5.0
 """A request that has less time left looks at no further entry, so that it can still answer."""
+NEAREST_MAX = 50
+"""So many entries of a conversation are ranked together, the nearest ones first."""
 UNIT_BYTES = 4096
 """Each read counts as a multiple of this, as DynamoDB counts it."""
 ROWS_AT_ONCE = 100
@@ -61,7 +69,9 @@ class Ranking(NamedTuple):
 
     before: the entries come before this position. end: they were read down to this place; None: to
     the last tree. weights, best: those of the first page, so that no score changes while pages are
-    read. best: the best score by words. score, last: of the last hit that was shown.
+    read. best: the best score by words. score, last: of the last hit that was shown, if any was.
+    further: they are the nearest ones of those that are further than this one; None: of all, or
+    they were read without vectors.
     """
 
     before: EntryId
@@ -69,7 +79,8 @@ class Ranking(NamedTuple):
     weights: matching.Weights
     best: float
     score: float
-    last: SearchPlace
+    last: SearchPlace | None
+    further: Near | None = None
 
 
 class SearchCursor(NamedTuple):
@@ -144,6 +155,8 @@ def search(table: Table, *, caller: Caller, request: SearchRequest) -> HitPage:
     Raises InvalidCursorError; NotFoundError or ForbiddenError for the conversation to look through.
     """
     assert caller.bypasses_membership or request.of_user is None, "another's trees"
+    if request.conversation_id is not None and request.question is not None and not request.query.demanded:
+        return _recall(table, request.conversation_id, caller, request, request.question)
     inside = None
     if request.conversation_id is not None:
         inside = load_conversation(table, request.conversation_id, caller=caller)
@@ -158,6 +171,29 @@ def search(table: Table, *, caller: Caller, request: SearchRequest) -> HitPage:
     resume = looking.rank(after.ranking, end=place)
     is_complete = after.place is None and (after.ranking.end if after.ranking else place) is None
     return HitPage(looking.shown(caller), resume, is_complete)
+
+
+def _recall(
+    table: Table, conversation_id: str, caller: Caller, request: SearchRequest, question: str
+) -> HitPage:
+    """Return the next entries of a conversation that are near to a question.
+
+    The nearest ones are ranked together, also by words, then the nearest ones of the rest, and so
+    on. Raises as `search` does.
+    """
+    assert table.nearness is not None, "a question needs a model"
+    after = cursors.valid(request.after) or SearchCursor(None)
+    inside, near = nearest(table, table.nearness, conversation_id, caller=caller, question=question)
+    user_id = None if caller.bypasses_membership else caller.user_id
+    looking = _Looking(table, user_id, request, None, after.ranking, inside)
+    rest = looking.read_nearest(near)
+    is_whole = rest is None and (after.ranking is None or after.ranking.further is None)
+    if rest is not None and request.score_min is not None and rest[0] < request.score_min:
+        rest = None
+    resume = looking.rank(after.ranking, end=None)
+    if resume is None and rest is not None and looking.ranked is not None:
+        resume = SearchCursor(None, looking.ranked._replace(score=0.0, last=None, further=rest))
+    return HitPage(looking.shown(caller), resume, is_whole or not request.by_words)
 
 
 def _rows(table: Table, user_id: str | None, after: SearchPlace | None) -> Iterator[ListKey]:
@@ -235,7 +271,7 @@ class _Looking:
     candidates: what fits and is to be ranked. last: of those that were looked at for the answer.
     shown_query: what highlights are made around.
     answer_bytes: about the size of the answer so far.
-    is_over: whether the request has read all that it may read.
+    is_over: whether the request has read all that it may read. ranked: what was ranked, at last.
     """
 
     table: Table
@@ -254,6 +290,7 @@ class _Looking:
     is_over: bool = False
     place: SearchPlace | None = None
     last: tuple[float, SearchPlace] | None = None
+    ranked: Ranking | None = None
     shown_query: matching.Query = field(default_factory=matching.Query)
     _showing: dict[str, Showing] = field(default_factory=dict)
     _stops: dict[str, EntryId] = field(default_factory=dict)
@@ -280,6 +317,32 @@ class _Looking:
                 at_once = 1  # trees like this one would be read in vain
                 if not self.is_over:
                     ahead.extendleft(self._read([(part.tree, part.reached)]))
+
+    def read_nearest(self, near: Sequence[Near]) -> Near | None:
+        """Read the nearest entries of the conversation. near: of all that it shows, nearest first.
+
+        Of a further page: those that come next. Return the last of them; None: there are no more.
+        """
+        assert self.inside is not None, "all trees have no nearest entries"
+        group = self.inside.group
+        tree = ListKey(group.created_at, group.group_id)
+        if self.ranking is None:
+            self.newest = max((entry_id for _, entry_id in near), default=FIRST)
+        else:
+            before, further = self.ranking.before, self.ranking.further
+            near = [one for one in near if one[1] < before and (further is None or one < further)]
+        some = near[:NEAREST_MAX]
+        found = self.table.stored_entries(group.group_id, [entry_id for _, entry_id in some])
+        stored = {one.entry_id: one for one in found if not one.entry.is_erased}
+        for at, (score, entry_id) in enumerate(some):
+            if at and (self.read_bytes >= READ_BYTES_MAX or self.content_bytes >= CONTENT_BYTES_MAX):
+                return near[at - 1]
+            if entry_id in stored:
+                self._count(len(stored[entry_id].body))
+                candidate = self._near_candidate(tree, stored[entry_id], score)
+                if candidate is not None:
+                    self.candidates.append(candidate)
+        return some[-1] if len(near) > NEAREST_MAX else None
 
     def _begin_of(self, tree: ListKey) -> EntryId:
         """Return the position before which a tree is to be read."""
@@ -384,23 +447,41 @@ class _Looking:
 
         before: what was looked through before it.
         """
+        body = self._body_of(tree, stored)
+        if body is None:
+            return None
+        text, query, by_words = bodies.decode(body), self.request.query, self.request.question is None
+        if (by_words or query.demanded) and not _may_fit(query, stored.entry, text):
+            return None
+        found = searched(stored.entry, text)
+        fit = matching.fit(query, found.folded, needs_word=by_words)
+        if fit is None:
+            return None
+        pieces = [] if by_words else meaning.pieces_of(found.texts, stored.entry.indexed_content)
+        return _Candidate(tree, stored, body, fit, pieces, 0, before)
+
+    def _near_candidate(self, tree: ListKey, stored: StoredEntry, near: float) -> _Candidate | None:
+        """Return an entry that is so near to the question, if its body can be read yet.
+
+        Its content is only looked at if it may have a word of the query.
+        """
+        body = self._body_of(tree, stored)
+        if body is None:
+            return None
+        text, query = bodies.decode(body), self.request.query
+        fit = None
+        if self.request.by_words and _may_fit(query, stored.entry, text):
+            fit = matching.fit(query, folded_of(stored.entry, text), needs_word=False)
+        return _Candidate(tree, stored, body, fit or matching.no_word(query), (), near, None)
+
+    def _body_of(self, tree: ListKey, stored: StoredEntry) -> bytes | None:
+        """Return the content of an entry as it is stored, and count it. None: not readable yet."""
         self.content_bytes += stored.escaped_bytes
         if stored.chunks:
             self._count(stored.chunks * CHUNK_BYTES)
         body = self.table.body_of(tree.conversation_id, stored)
-        if body is None:
-            return None
-        self.entries += 1
-        text, query, by_words = bodies.decode(body), self.request.query, self.request.question is None
-        beside = [*map(matching.fold, _file_names(stored.entry)), *_unseen(stored.entry), content.FAILED]
-        if (by_words or query.demanded) and not matching.may_fit(query, text, beside):
-            return None
-        searched = _searched(stored.entry, text)
-        fit = matching.fit(query, searched.folded, needs_word=by_words)
-        if fit is None:
-            return None
-        pieces = [] if by_words else meaning.pieces_of(searched.texts, stored.entry.indexed_content)
-        return _Candidate(tree, stored, body, fit, pieces, 0, before)
+        self.entries += body is not None
+        return body
 
     def _compared(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """Return the candidates with how near they are to the question, if there is one.
@@ -433,6 +514,7 @@ class _Looking:
             before = ids.next_id(self.newest)
         else:
             weights, before, end = ranking.weights, ranking.before, ranking.end
+        further = None if ranking is None else ranking.further
         by_words = [matching.score(one.fit, weights) for one in self.candidates]
         best = max(by_words, default=0.0) if ranking is None else ranking.best
         if self.request.question is not None:
@@ -454,9 +536,11 @@ class _Looking:
             scored = scored[taken:]
             if taken < len(first):
                 break
+        score, last = self.last or (0.0, None)
+        self.ranked = Ranking(before, end, weights, best, score, last, further)
         if not scored or self.last is None:
             return end and SearchCursor(end)
-        return SearchCursor(self.start, Ranking(before, end, weights, best, *self.last))
+        return SearchCursor(self.start, self.ranked)
 
     def shown(self, caller: Caller) -> list[Hit]:
         """Return the hits with the turns around them, as far as the answer has room."""
@@ -537,15 +621,15 @@ class _Looking:
         """Add a hit, unless the answer has no room for it. The first one is always added."""
         body = bodies.decode(one.body)
         entry = one.stored.entry._replace(content=body if self.request.with_entries else "")
-        searched = _searched(one.stored.entry, body)
-        highlights = matching.highlights(self.shown_query, searched.texts, searched.folded)
+        found = searched(one.stored.entry, body)
+        highlights = matching.highlights(self.shown_query, found.texts, found.folded)
         size = ROW_BYTES + escaped_size(json.dumps(highlights, ensure_ascii=False))
         size += one.stored.escaped_bytes if entry.content else 0
         if self.hits and self.answer_bytes + size > PAGE_BYTES_MAX:
             return False
         if self.request.with_entries:
             entry = entry._replace(attachments=self.table.linked(entry.attachments))
-        self.hits.append(Hit(conversation, entry, searched.line, highlights, score))
+        self.hits.append(Hit(conversation, entry, found.line, highlights, score))
         self.answer_bytes += size
         return True
 
@@ -556,36 +640,19 @@ class _Looking:
         return self.user_id is None or found.member(group_id, self.user_id) is not None
 
 
+def _may_fit(query: matching.Query, entry: Entry, body: str) -> bool:
+    """Return False if an entry surely does not fit. body: its content."""
+    beside = [*map(matching.fold, file_names(entry)), *unseen(entry), content.FAILED]
+    return matching.may_fit(query, body, beside)
+
+
 def _is_after(ranking: Ranking, score: float, one: _Candidate) -> bool:
     """Return whether a candidate comes after all that was shown."""
+    shown = ranking.last
+    if shown is None:
+        return True
     if score != ranking.score:
         return score < ranking.score
-    shown = ranking.last
     return one.tree < shown.tree or (
         one.tree == shown.tree and one.stored.entry_id < (shown.entry_id or FIRST)
     )
-
-
-class _Searched(NamedTuple):
-    """What is searched of an entry. folded: the texts, then others, as of `matching.fold`."""
-
-    line: content.Line
-    texts: list[str]
-    folded: list[str]
-
-
-def _searched(entry: Entry, body: str) -> _Searched:
-    """Return what is searched of an entry. body: its content."""
-    value = jsontext.read_value(body)
-    texts, line = [*content.searched_texts(value), *_file_names(entry)], content.line_of(value)
-    failed = [content.FAILED] if line.has_failed else []
-    return _Searched(line, texts, [*map(matching.fold, texts), *_unseen(entry), *failed])
-
-
-def _file_names(entry: Entry) -> list[str]:
-    return [file.name for file in entry.attachments]
-
-
-def _unseen(entry: Entry) -> list[str]:
-    """Return what finds an entry and is not shown as text of it, in folded case."""
-    return [matching.fold(text) for text in (entry.indexed_content, entry.agent_id) if text]

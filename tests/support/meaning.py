@@ -1,0 +1,47 @@
+"""A model that knows a few topics, for tests of recall by meaning."""
+
+import math
+from collections.abc import Sequence
+
+from forklore_local.in_process.nearness import EmbeddedTexts
+
+TOPICS = {"hotel": 0, "inn": 0, "lodging": 0, "fish": 1, "sardine": 1, "train": 2, "railway": 2}
+
+
+class Model:
+    """Makes vectors of texts. asked: all texts that it was shown. error: what it raises."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.error: Exception | None = None
+
+    def __call__(self, texts: list[str]) -> list[list[float]]:
+        if self.error is not None:
+            raise self.error
+        self.asked += texts
+        return [vector_of(text) for text in texts]
+
+
+def vector_of(text: str) -> list[float]:
+    """Return how often a text names each topic, and a little that all texts have."""
+    vector = [0.0, 0.0, 0.0, 0.1]
+    for word in text.lower().replace(".", " ").replace("?", " ").split():
+        if word in TOPICS:
+            vector[TOPICS[word]] += 1
+    return vector
+
+
+def cosine(one: str, other: str) -> float:
+    """Return how near two texts are."""
+    left, right = vector_of(one), vector_of(other)
+    return sum(a * b for a, b in zip(left, right, strict=True)) / math.hypot(*left) / math.hypot(*right)
+
+
+def by_length(texts: list[str]) -> Sequence[Sequence[float]]:
+    """Return vectors as another model makes them."""
+    return [[1.0, float(len(text))] for text in texts]
+
+
+def nearness(model: Model | None = None) -> EmbeddedTexts:
+    """Return what a table asks."""
+    return EmbeddedTexts(model or Model(), "topics")
