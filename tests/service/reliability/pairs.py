@@ -682,15 +682,16 @@ PAIRS: dict[str, Pair] = {
     "offer, delete and the worker": pair("offer", (_DELETE, _work_off(ROOT)), is_endless=True),
     "fork, delete and the worker": pair(_FORK, (_DELETE, _work_off(ROOT)), is_endless=True),
     "recall, delete and the worker": pair(recall(), (_DELETE, _work_off(ROOT)), is_endless=True),
-    "recall, erase": pair(recall(of=left), work(run_erasures, of=left), gone=WORDS),
-    "recall, recall": pair(recall(), recall(BOB)),
-    "recall, recall in a fork": pair(recall(), recall(BOB, FORK)),
-    "recall, append": pair(recall(of_=FORK), append(to=FORK)),
+    "recall, erase": pair(recall(of=left), work(run_erasures, of=left), is_endless=True, gone=WORDS),
+    "recall, recall": pair(recall(), recall(BOB), is_endless=True),
+    "recall, recall in a fork": pair(recall(), recall(BOB, FORK), is_endless=True),
+    "recall, append": pair(recall(of_=FORK), append(to=FORK), is_endless=True),
     # A recall that is refused because its branch was removed may have embedded the root before.
     "recall, remove the branch and prune": pair(
         recall(of_=FORK),
         (_REMOVE_FORK, work(run_prune(ROOT, FORK), of=family)),
         also=((404, 204, 200),),
+        is_endless=True,
     ),
     "promote, delete and the worker": pair("promote", (_DELETE, _work_off(ROOT)), is_endless=True),
     "promote by a writer, delete and the worker": pair(
