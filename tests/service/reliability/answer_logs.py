@@ -106,13 +106,18 @@ def check(asked: Sequence[Asked], final: Final) -> list[str]:
     of_answer: dict[str, list[Asked]] = defaultdict(list)
     for one in asked:
         of_answer[one.answer].append(one)
-    deleted = {one.of for one in asked if one.kind is Kind.DELETE_TREE}
+    removals = [one for one in asked if one.kind in (Kind.REMOVE_BRANCH, Kind.DELETE_TREE)]
+    deleted = {one.of for one in removals if one.kind is Kind.DELETE_TREE}
     found: list[str] = []
     for answer_id in {*final.logs, *of_answer} - {""}:
         log, about = final.logs.get(answer_id, ()), of_answer[answer_id]
         faults = [*_of_end(about, log, final)]
         if not (_is_emptied(log) and any(final.trees[one.of] in deleted for one in about)):
             faults += [*_of_log(log), *_of_parts(about, log)]
+            for read in about:
+                if read.kind is Kind.READ and read.outcome is Outcome.OK:
+                    beside = [one for one in removals if _is_beside(one, read, log, final)]
+                    faults += _of_read(read, about, log, is_removed=bool(beside))
         found += (f"answer {answer_id}: {fault}" for fault in faults)
     return found + list(_after_the_end_of_access(asked, final))
 
@@ -144,8 +149,6 @@ def _of_parts(asked: Sequence[Asked], log: Sequence[Part]) -> Iterator[str]:
             yield f"{one.kind} is lost"
         if one.kind is Kind.PART and parts.get(one.after + 1) != one.text:
             yield f"the part {one.after + 1} {one.text!r} is lost"
-        if one.kind is Kind.READ:
-            yield from _of_read(one, parts, done)
     sent = {(one.after + 1, one.text) for one in perhaps if one.kind is Kind.PART}
     for made_up in parts.items() - sent:
         yield f"nobody wrote the part {made_up}"
@@ -168,13 +171,31 @@ def _of_end(asked: Sequence[Asked], log: Sequence[Part], final: Final) -> Iterat
             yield f"the finish {one.text!r} was refused"
 
 
-def _of_read(one: Asked, parts: Mapping[int, str], done: Sequence[Asked]) -> Iterator[str]:
-    expected = {at: text for at, text in parts.items() if one.after < at <= one.position}
-    if one.parts != expected:
+def _of_read(one: Asked, asked: Sequence[Asked], log: Sequence[Part], *, is_removed: bool) -> Iterator[str]:
+    """Yield what is wrong with what a read showed. is_removed: as `_is_beside` tells.
+
+    An answer that was ended for another one shows no parts, and one that was finished shows none
+    when what it became is removed. Whether a read has seen the end is told by its position.
+    """
+    seen = [part for part in log if one.after < part.position <= one.position]
+    expected = {part.position: text_of(part) for part in seen if part.kind is PartKind.DATA}
+    end = next((part for part in seen if part.is_end), None)
+    if end and end.next_id:
+        expected = {}
+    if one.parts != expected and not (end and is_removed and not one.parts):
         yield f"a read showed {one.parts} instead of {expected}"
-    before = [part.after + 1 for part in done if part.kind is Kind.PART and part.answered_ns < one.sent_ns]
+    done = [part for part in asked if part.kind is Kind.PART and part.outcome is Outcome.OK]
+    before = [part.after + 1 for part in done if part.answered_ns < one.sent_ns]
     if max(before, default=0) > one.position:
         yield f"a read did not reach the part {max(before)}"
+
+
+def _is_beside(removal: Asked, read: Asked, log: Sequence[Part], final: Final) -> bool:
+    """Tell whether a removal of what an answer became ran at the same time as a read of it."""
+    at_once = removal.sent_ns < read.answered_ns and read.sent_ns < removal.answered_ns
+    became = [part.entry.conversation_id for part in log if part.entry]
+    is_of = bool(became) if removal.kind is Kind.DELETE_TREE else removal.of in became
+    return at_once and is_of and _ends(removal, read, final)
 
 
 def asked_too_late(asked: Sequence[Asked], final: Final) -> list[tuple[Asked, Asked]]:

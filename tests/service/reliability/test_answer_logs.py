@@ -39,6 +39,8 @@ BEGUN = asked(Kind.BEGIN, 0)
 ONE, TWO = asked(Kind.PART, 10, "one"), asked(Kind.PART, 20, "two", after=1)
 REFUSED = asked(Kind.PART, 30, "three", outcome=FAILED, after=2)
 READ = replace(asked(Kind.READ, 40), position=2, parts={1: "one", 2: "two"})
+LAST = replace(asked(Kind.READ, 68), number="last", position=4, parts=READ.parts)
+EMPTY = replace(LAST, parts={})
 STOPPED = asked(Kind.STOP, 50)
 FINISHED = asked(Kind.FINISH, 60, "whole")
 REMOVED = replace(asked(Kind.REMOVE_MEMBER, 70), user="ann", answer="", member="bob")
@@ -61,6 +63,20 @@ def faults(
     return check(requests, Final({"a": log}, kept, {"root": "root"}))
 
 
+def replaced(read: Asked) -> list[str]:
+    """Return what is found if another answer replaced this one before it was finished."""
+    end = END._replace(entry=None, next_id="b")
+    return faults([*ASKED[:6], read], [*LOG[:4], end], ())
+
+
+def beside(read: Asked, kind: Kind, sent_ns: int, of: str = "root", to: str = "root") -> list[str]:
+    """Return what is found if a removal runs. to: the conversation that got the entry."""
+    removed = replace(asked(kind, sent_ns), number="removal", answer="", of=of, member="bob")
+    requests = [*ASKED[:7], read, removed]
+    log = [*LOG[:4], END._replace(entry=EntryRef(to, ENTRY))]
+    return check(requests, Final({"a": log}, {"whole": (ENTRY,)}, {"root": "root", "other": "other"}))
+
+
 def changed(was: Asked, **how: object) -> list[Asked]:
     return [replace(was, **how) if one is was else one for one in ASKED]  # type: ignore[arg-type]
 
@@ -73,6 +89,14 @@ def test_where_all_is_well_nothing_is_found() -> None:
     gone = replace(REMOVED, number="gone", kind=Kind.DELETE_TREE, of="root", sent_ns=55)
     assert faults([*ASKED[:6], gone], [part(4, PartKind.END)], ()) == []
     assert faults(ASKED[:6], [part(4, PartKind.END)], ()) != []
+
+
+def test_a_read_may_show_no_parts_of_what_was_replaced_or_is_being_removed() -> None:
+    assert faults([*ASKED, LAST]) == []
+    assert replaced(EMPTY) == []
+    assert beside(EMPTY, Kind.DELETE_TREE, 66, to="fork") == []
+    for kind in (Kind.REMOVE_BRANCH, Kind.DELETE_TREE):
+        assert beside(EMPTY, kind, 66) == beside(LAST, kind, 66) == beside(EMPTY, kind, 72) == []
 
 
 @pytest.mark.parametrize(
@@ -90,6 +114,18 @@ def test_where_all_is_well_nothing_is_found() -> None:
         (faults(log=[*LOG[:3], part(3, PartKind.END, entry=END.entry)]), "stop is lost"),
         (faults(changed(READ, parts={2: "two"})), "a read showed {2: 'two'}"),
         (faults(changed(READ, position=1, parts={1: "one"})), "a read did not reach the part 2"),
+        (faults([*ASKED, EMPTY]), "a read showed {} instead of {1: 'one', 2: 'two'}"),
+        (faults([*ASKED[:6], EMPTY], [*LOG[:4], part(4, PartKind.END)], ()), "a read showed {} instead"),
+        (replaced(LAST), "instead of {}"),
+        (replaced(replace(EMPTY, position=3)), "a read showed {} instead"),
+        (beside(EMPTY, Kind.REMOVE_BRANCH, 80), "a read showed {} instead"),
+        (beside(EMPTY, Kind.REMOVE_BRANCH, 60), "a read showed {} instead"),
+        (beside(EMPTY, Kind.REMOVE_BRANCH, 66, "other"), "a read showed {} instead"),
+        (beside(EMPTY, Kind.REMOVE_BRANCH, 66, to="fork"), "a read showed {} instead"),
+        (beside(EMPTY, Kind.DELETE_TREE, 66, "other"), "a read showed {} instead"),
+        (beside(EMPTY, Kind.REMOVE_MEMBER, 66), "a read showed {} instead"),
+        (beside(replace(EMPTY, position=3), Kind.DELETE_TREE, 66), "a read showed {} instead"),
+        (beside(replace(LAST, parts={2: "two"}), Kind.DELETE_TREE, 66), "a read showed {2: 'two'}"),
         (faults(entries=()), "its log says ['e'], and its entries are []"),
         (faults(entries=("e", "f")), "its log says ['e'], and its entries are ['e', 'f']"),
         (faults(log=[*LOG[:4], part(4, PartKind.END)]), "its log says [], and its entries are ['e']"),
