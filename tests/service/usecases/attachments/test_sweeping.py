@@ -1,6 +1,6 @@
 """When the sweep looks at an attachment, and what it does then."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import BytesIO
 
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from forklore_service.domain import ids, keys
 from forklore_service.domain.attachments import ADDRESS_SECONDS, PENDING_SECONDS
 from forklore_service.domain.model import Caller, JobKind
+from forklore_service.errors import UnavailableError
 from forklore_service.storage import items
 from forklore_service.storage.objects import Expected
 from forklore_service.usecases.background import sweeper
@@ -47,15 +48,17 @@ def mailbox() -> Mailbox:
     return Mailbox()
 
 
-def swept(service: Process, failing: Sequence[str] = ()) -> Swept:
-    """Sweep once. failing: attachments whose bytes cannot be deleted."""
+def swept(
+    service: Process, failing: Sequence[str] = (), *, how: Callable[[str], Exception] = RuntimeError
+) -> Swept:
+    """Sweep once. failing: attachments whose bytes cannot be deleted. how: the error says so."""
     objects = service.table.objects
     assert objects is not None
     delete = objects.delete
 
     def refuse(object_id: str) -> None:
         if object_id in failing:
-            raise RuntimeError(object_id)
+            raise how(object_id)
         delete(object_id)
 
     with pytest.MonkeyPatch.context() as patched:
@@ -128,6 +131,17 @@ def test_an_attachment_that_fails_is_put_off_and_known_by_its_age(
     assert (later.failed, round(later.oldest_s, -2)) == (len(LOGOS), 3 * HOUR_S)
     clock.now_s += 2 * HOUR_S
     assert (swept(service).failed, left(store), due(service)) == (0, set(), [])
+    assert_intact(store)
+
+
+def test_what_a_store_is_too_busy_for_is_done_by_the_next_sweep(
+    store: Store, service: Process, clock: Standing
+) -> None:
+    mine = upload(service)
+    clock.now_s += DAY_S + 1
+    assert swept(service, [mine], how=UnavailableError).failed == 0
+    clock.now_s += 1
+    assert (swept(service).jobs, left(store), due(service)) == (1, set(), [])
     assert_intact(store)
 
 

@@ -141,10 +141,15 @@ def _in_turn(table: Table, free: Iterable[T]) -> list[T]:
 
 
 def _end_upload(table: Table, upload: _Job) -> None:
-    """Look at an attachment. One that fails is put off, so that it is in no other's way."""
+    """Look at an attachment. One that fails is put off, so that it is in no other's way.
+
+    One for which the store is too busy keeps its place: to put it off would ask that store again.
+    """
     _, attachment_id, _, due = upload.name
     try:
         end_upload(table, attachment_id, due)
+    except UnavailableError:
+        raise
     except Exception:
         if table.has_time():
             since = table.now() if upload.since_ms is None else ids.timestamp(upload.since_ms)
