@@ -39,7 +39,7 @@ def builds(text: str) -> list[tuple[str, str]]:
     return re.findall(r'FORKLORE_ARCHITECTURE="(\w+)".*? build --build-dir "([^"]+)"', text)
 
 
-@pytest.mark.parametrize("target", ["size", "test-deployment", "deploy-emulated", "sam-local"])
+@pytest.mark.parametrize("target", ["size-deployed", "test-deployment", "deploy-emulated", "sam-local"])
 def test_a_build_for_this_machine_has_its_own_folder(target: str) -> None:
     text = dry_run(target, f"ARCHITECTURE={OTHER}")
 

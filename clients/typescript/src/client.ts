@@ -175,7 +175,8 @@ export class Forklore {
 	 */
 	async recall(question: string, options: Sent & Recalled = {}): Promise<Hit[]> {
 		const { limit = HITS, around, minScore, ...sent } = options;
-		return (await this.api.searchConversations({ query: asked(question), limit, around, minScore }, sent)).data;
+		return (await this.api.searchConversations({ query: asked(question), limit, around, minScore }, sent))
+			.data;
 	}
 
 	/** Return the caller's names that begin with `prefix`; `deleted` ones lead nowhere. */

@@ -5,7 +5,11 @@ export const HITS = 5;
 const QUERY_CHARACTERS = 500;
 
 /** How many entries, with how many turns before and after each, and their lowest score. */
-export type Recalled = { limit?: number | undefined; around?: number | undefined; minScore?: number | undefined };
+export interface Recalled {
+	limit?: number | undefined;
+	around?: number | undefined;
+	minScore?: number | undefined;
+}
 
 /** Return the query of a question: no mark in it demands, and its end is cut off if it is long. */
 export function asked(question: string): string {

@@ -2,7 +2,7 @@
 
 import { execFile } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 
@@ -12,7 +12,7 @@ import { compile, faultsOf, filesOf, packed, type Packed } from "./support/packe
 import { ROOT } from "./support/server.ts";
 
 const PACKAGE = join(import.meta.dirname, "..");
-const BYTES_MAX = 24 * 1024;
+const BYTES_MAX = 30 * 1024;
 let made: Packed;
 
 beforeAll(async () => {
@@ -43,15 +43,16 @@ test("it has the version and the licence of the Python package", () => {
 	);
 });
 
-test("what the package itself imports is at most 24 KB, compressed", () => {
+test("what the package itself imports is at most 30 KB, compressed", () => {
 	const imported = new Set(["index.js"]);
 	let code = "";
 	for (const name of imported) {
 		const text = readFileSync(join(PACKAGE, "dist", name), "utf8");
-		for (const [, inner] of text.matchAll(/from "\.\/([\w-]+\.js)"/g)) if (inner) imported.add(inner);
+		for (const [, inner] of text.matchAll(/from "(\.{1,2}\/[\w/-]+\.js)"/g))
+			if (inner) imported.add(posix.join(posix.dirname(name), inner));
 		code += text;
 	}
-	expect(imported).toContain("operations.js");
+	expect(imported).toContain("generated/operations.js");
 	expect(imported).not.toContain("chat.js");
 	expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(BYTES_MAX);
 });

@@ -113,7 +113,7 @@ test("workerd", async (context) => {
 		"tests/runtimes/workerd.js",
 		"tests/runtimes/run.js",
 		"tests/support/contract.js",
-		...readdirSync(join(PACKAGE, "dist"))
+		...readdirSync(join(PACKAGE, "dist"), { encoding: "utf8", recursive: true })
 			.filter((file) => file.endsWith(".js"))
 			.map((file) => `dist/${file}`),
 	];

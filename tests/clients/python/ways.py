@@ -126,7 +126,8 @@ def tidy(body: Any) -> Any:
         case Mapping():
             left_out: tuple[str, ...] = ("requestId", "error") if "code" in body else ()
             left_out += ("state", "passes", "finishedAt") if "pseudonym" in body else ()
-            left_out += () if body.get("attachments") else ("attachments",)  # the client has an empty list
+            # Where the service has none of these, the client has an empty list.
+            left_out += tuple(name for name in ("attachments", "around") if not body.get(name))
             held = {name: held for name, held in body.items() if held is not None and name not in left_out}
             return {name: tidy(held[name]) for name in sorted(held)}
         case list():

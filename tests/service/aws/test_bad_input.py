@@ -726,7 +726,7 @@ def test_a_deployment_keeps_no_more_of_a_user_than_it_is_told_to(
     monkeypatch.setenv("FORKLORE_ATTACHMENTS_PER_USER", "3")
     said = {name: held for name, held in PHOTO.items() if name != "content"} | {"size": 1_500_000}
 
-    def upload(digit: str, size: int, user: str = "ann") -> Answer:
+    def upload(digit: str, size: int, user: str = "pia") -> Answer:
         given = said | {"sha256": 64 * digit, "size": size}
         return open_world.send(Ask("POST", "/v1/attachments", given, user=user))
 

@@ -39,7 +39,8 @@ export async function packed(source: string): Promise<Packed> {
 
 /** Return the files that a package consists of: a module, its types and its map for each source, and three others. */
 export function filesOf(source: string): string[] {
-	const modules = readdirSync(join(source, "src")).map((name) => name.replace(/\.tsx?$/, ""));
+	const sources = readdirSync(join(source, "src"), { encoding: "utf8", recursive: true });
+	const modules = sources.filter((name) => /\.tsx?$/.test(name)).map((name) => name.replace(/\.tsx?$/, ""));
 	const built = modules.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`, `dist/${name}.js.map`]);
 	return ["LICENSE", "README.md", "package.json", ...built].sort();
 }

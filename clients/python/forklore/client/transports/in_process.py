@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -64,6 +65,9 @@ class InProcessTransport:
         with needing("local"):
             from forklore_local.in_process.folder import DataError
             from forklore_local.in_process.service import EmbeddedService
+
+            if find_spec("pydantic") is None:  # the first call imports it
+                raise ModuleNotFoundError("No module named 'pydantic'", name="pydantic")
         try:
             service = EmbeddedService.open(None if data is None else Path(data), recall=recall)
         except DataError as error:
