@@ -482,6 +482,8 @@ def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
         assert_kept(sent, made, "userId", "accessLevel")
         return
     if "/ownership-transfers" in ask.path:
+        if f"ended {made['id']}" in world.made:
+            return  # a key that comes again is answered with what it has made
         assert exact(world.send(show_transfer(made["id"], user=ask.user)).text) == made
         assert_kept(sent, made, "conversationId")
         assert made["toUserId"] == sent["newOwnerUserId"]
@@ -567,6 +569,7 @@ def let_somebody_new_come(world: World) -> None:
 def let_none_be_pending(world: World) -> None:
     for transfer in world.send(transfers()).json["data"]:
         assert world.send(end_transfer(transfer["id"])).status == 204
+        world.made[f"ended {transfer['id']}"] = transfer["id"]
 
 
 def let_one_be_pending(world: World) -> None:
