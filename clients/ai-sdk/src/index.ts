@@ -2,6 +2,13 @@
 
 export { readableFiles, stopAnswer } from "@forklore/client/chat";
 
-export { beginAnswer, resumeAnswer, watchChat, type Answer, type AnswerOptions, type BeginOptions } from "./answers.ts";
+export {
+	beginAnswer,
+	resumeAnswer,
+	watchChat,
+	type Answer,
+	type AnswerOptions,
+	type BeginOptions,
+} from "./answers.ts";
 export { loadChat, saveTurn, type Chat, type SaveOptions, type Unsaved } from "./chats.ts";
 export { filePart } from "./messages.ts";
