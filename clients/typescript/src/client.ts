@@ -170,7 +170,7 @@ export class Forklore {
 	 * Return the entries that fit a question best, of all that the caller may see.
 	 *
 	 * By meaning and words where the service has a model, else by words. Marks demand nothing here: to demand words,
-	 * `search`. With `around` each hit has its whole turn, and so many before and after it; no hit has a lower score than
+	 * `search`. With `around` each hit has its whole exchange, and so many on each side; no hit has a lower score than
 	 * `minScore`.
 	 */
 	async recall(question: string, options: Sent & Recalled = {}): Promise<Hit[]> {

@@ -4,7 +4,7 @@
 export const HITS = 5;
 const QUERY_CHARACTERS = 500;
 
-/** How many entries, with how many turns before and after each, and their lowest score. */
+/** How many entries, with how many exchanges on each side, and their lowest score. */
 export interface Recalled {
 	limit?: number | undefined;
 	around?: number | undefined;

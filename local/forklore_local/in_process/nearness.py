@@ -60,10 +60,6 @@ class EmbeddedTexts:
         self._model: str | None = None
 
     @property
-    def name(self) -> str:
-        return self._name
-
-    @property
     def model(self) -> str:
         """The name, with a digest of a vector, because any function may be called by one name."""
         if self._model is None:

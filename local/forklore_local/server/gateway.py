@@ -128,8 +128,7 @@ class Gateway:
             told = await asyncio.to_thread(self._health)
         except ForkloreError as error:
             why: dict[str, Any] = {name: error.details[name] for name in ("reason",) if name in error.details}
-            # the error's own text would tell everybody where the folder is
-            unusable = UnavailableError("the store cannot be used now", **why)
+            unusable = UnavailableError(str(error), **why)
             refused = error_response(unusable, dict(response.headers)["x-request-id"])
             headers = [*response.headers, ("retry-after", str(unusable.retry_after_s))]
             return Response(refused.status, headers, refused.text.encode())

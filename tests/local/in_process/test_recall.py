@@ -12,7 +12,7 @@ from forklore.client.errors import ApiError, BadRequestError, InputError, Unavai
 from forklore_local.in_process.models import is_installed
 from forklore_local.in_process.nearness import EmbeddedTexts
 from forklore_service.errors import UnavailableError as ModelError
-from forklore_service.usecases.reading.turns import READ_MAX
+from forklore_service.usecases.reading.exchanges import READ_MAX
 from tests.support.growth import calls_of
 
 TOPICS = {"hotel": 0, "inn": 0, "lodging": 0, "fish": 1, "sardine": 1, "train": 2, "railway": 2}
@@ -195,8 +195,8 @@ def cosine(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_turns_around_a_hit_are_those_of_the_branch_and_whole(fl: Forklore, seed: int) -> None:
-    """A fork may begin within a turn, and what goes on there belongs to it."""
+def test_the_exchanges_around_a_hit_are_those_of_the_branch_and_whole(fl: Forklore, seed: int) -> None:
+    """A fork may begin within an exchange, and what goes on there belongs to it."""
     random_ = random.Random(seed)
     chat = fl.conversation()
     for number in range(25):
@@ -206,22 +206,22 @@ def test_the_turns_around_a_hit_are_those_of_the_branch_and_whole(fl: Forklore, 
         if random_.random() < 0.15:
             chat = chat.fork(after=entry)
     said = chat.entries(channel="history").list()
-    turns: list[list[str]] = [[]]
+    exchanges: list[list[str]] = [[]]
     for one in said:
-        turns += [[]] if one.role == "user" else []
-        turns[-1].append(one.id)
-    turns = list(filter(None, turns))
+        exchanges += [[]] if one.role == "user" else []
+        exchanges[-1].append(one.id)
+    exchanges = list(filter(None, exchanges))
     for wide in (0, 1, 3):
         hits = chat.recall("inn", limit=25, around=wide)
         assert {hit.entry_id for hit in hits} == {one.id for one in said}
         for hit in hits:
-            [at] = [place for place, turn in enumerate(turns) if hit.entry_id in turn]
-            meant = [one for turn in turns[max(0, at - wide) : at + wide + 1] for one in turn]
+            [at] = [place for place, one in enumerate(exchanges) if hit.entry_id in one]
+            meant = [one for some in exchanges[max(0, at - wide) : at + wide + 1] for one in some]
             assert [one.id for one in hit.around] == meant
     assert chat.recall("inn", limit=1)[0].around == ()
 
 
-def test_a_turn_that_is_too_long_is_left_out(fl: Forklore) -> None:
+def test_an_exchange_that_is_too_long_is_left_out(fl: Forklore) -> None:
     chat = fl.conversation()
     chat.say("user", "inn the first")
     for number in range(2):

@@ -126,7 +126,7 @@ class Found(_Shown):
 
 
 class Recalled(_Shown):
-    """An entry that was found, and its turn. `entries`: oldest first. `score`: how it fits."""
+    """An entry that was found, in its exchange. `entries`: oldest first. `score`: how it fits."""
 
     conversation_id: str
     conversation_title: Text | None
@@ -276,7 +276,7 @@ def found(hit: results.Hit) -> Found:
 
 
 def recalled(hit: results.Hit) -> Recalled:
-    """Return what a recall has found, with its turns; or alone, if they are too long."""
+    """Return what a recall has found, in its exchange; or alone, if that is too long."""
     shown = hit.around or [entry for entry in [hit.entry] if entry is not None]
     return Recalled(
         conversation_id=hit.conversation_id,

@@ -124,14 +124,14 @@ class Tools:
         question: Annotated[str, Field(min_length=1, max_length=500, description="What you want to know.")],
         conversation_id: Reference | None = None,
         around: Annotated[
-            int, Field(ge=0, le=3, description="So many turns before and after, beside the turn itself.")
+            int, Field(ge=0, le=3, description="So many exchanges on each side, beside its own.")
         ] = 0,
         limit: Annotated[int, Field(ge=1, le=ROWS, description="How many at the most.")] = HITS,
     ) -> answers.Memory:
-        """Recall what was said about something: the turns that answer a question best.
+        """Recall what was said about something: the exchanges that answer a question best.
 
         With conversation_id, what its siblings say is not seen: a fork that went another way never
-        answers. Without, all your conversations are. Each turn comes whole.
+        answers. Without, all your conversations are. What a user has said comes with its answers.
         """
         client = self._client_of(call)
         within = None if conversation_id is None else _open(client, conversation_id).id

@@ -554,7 +554,7 @@ export interface Health {
 /**
  * An entry that fits the query. `highlights`: its text around the words. `score`: how well.
  *
- * `around`: whole turns with it, oldest first.
+ * `around`: whole exchanges with it, oldest first.
  */
 export interface Hit {
 	agentId?: string;

@@ -376,7 +376,7 @@ class Ancestors(TypedDict):
 class Hit(TypedDict):
     """An entry that fits the query. `highlights`: its text around the words. `score`: how well.
 
-    `around`: whole turns with it, oldest first.
+    `around`: whole exchanges with it, oldest first.
     """
 
     conversationId: Id
@@ -658,8 +658,8 @@ def _sending(upload: "Upload") -> Sending:
 
 
 @_shown
-def hit(hit: "search.Hit", *, with_entry: bool, with_turns: bool) -> Hit:
-    """Return what a search has found. with_entry, with_turns: whether it holds these."""
+def hit(hit: "search.Hit", *, with_entry: bool, with_around: bool) -> Hit:
+    """Return what a search has found. with_entry, with_around: whether it holds these."""
     return {
         "conversationId": hit.conversation.conversation_id,
         "conversationTitle": hit.conversation.described.title,
@@ -670,7 +670,7 @@ def hit(hit: "search.Hit", *, with_entry: bool, with_turns: bool) -> Hit:
         "highlights": hit.highlights,
         "score": hit.score,
         "entry": entry(hit.entry) if with_entry else None,
-        "around": [entry(one) for one in hit.around] if with_turns else None,
+        "around": [entry(one) for one in hit.around] if with_around else None,
     }
 
 

@@ -12,17 +12,12 @@ _MARKS = re.compile(r'(?<!\S)\+|"')
 
 
 class Nearness(Protocol):
-    """A model of language.
-
-    name: tells it from every other model. Scores of two models are never compared.
-    """
-
-    @property
-    def name(self) -> str: ...
+    """A model of language."""
 
     @property
     def model(self) -> str:
-        """What tells the vectors of this model from those of every other one, also of its own name.
+        """What tells it from every other model, also of its own name. No vectors or scores of two
+        are ever compared.
 
         Raises UnavailableError if the model does not answer.
         """

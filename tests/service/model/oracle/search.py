@@ -49,15 +49,15 @@ class Search(World):
         return row | ({"around": around(entry, shown_by, r.given["around"])} if "around" in r.given else {})
 
 
-def around(entry: Entry, shown_by: Conversation, turns: int) -> list[Entry]:
-    """Return the turn of an entry, and so many on each side of it. No turn here is a long one."""
+def around(entry: Entry, shown_by: Conversation, beside: int) -> list[Entry]:
+    """Return the exchange of an entry, and so many on each side. None here is a long one."""
     split: list[list[Entry]] = [[]]
     for one in filter(is_history, shown_by.view()):
         split += [[]] if (as_line(one)["line"].get("role") or "").casefold() == "user" else []
         split[-1].append(one)
-    split = [turn for turn in split if turn]
-    [at] = [place for place, turn in enumerate(split) if entry in turn]
-    return [one for turn in split[max(0, at - turns) : at + turns + 1] for one in turn]
+    split = [some for some in split if some]
+    [at] = [place for place, some in enumerate(split) if entry in some]
+    return [one for some in split[max(0, at - beside) : at + beside + 1] for one in some]
 
 
 def asked_for(query: str) -> tuple[list[str], list[str]]:

@@ -33,6 +33,7 @@ from forklore_service.usecases.reading.search import (
 )
 from forklore_service.usecases.shared.cursors import InvalidCursor
 from forklore_service.usecases.shared.drafts import Draft
+from forklore_service.usecases.shared.loading import load_conversation
 from tests.service.usecases.builders import (
     ANN,
     BOB,
@@ -795,3 +796,23 @@ def test_indexed_text_counts_in_what_one_append_may_write(table: Table) -> None:
     append(table, ROOT, *[draft(None) for _ in range(42)])
     with pytest.raises(PayloadTooLargeError):
         append(table, ROOT, *[draft(text()) for _ in range(42)])
+
+
+def test_a_hit_that_is_deleted_before_what_is_around_it_is_read_is_left_out(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for tree in (ROOT, OTHER):
+        say(table, tree, "tea")
+        say(table, tree, "with milk")
+
+    def late(table: Table, conversation_id: str, **how: Any) -> Any:
+        if conversation_id == OTHER:
+            remove_branch(table, Mailbox().queue, caller=ANN, conversation_id=OTHER)
+        return load_conversation(table, conversation_id, **how)
+
+    monkeypatch.setattr(search, "load_conversation", late)
+    request = SearchRequest(matching.query_of("tea"), around=1)
+    page = search.search(table, caller=ANN, request=request)
+
+    assert [hit.conversation.conversation_id for hit in page.rows] == [ROOT]
+    assert len(page.rows[0].around) == 2

@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
         around: Annotated[
             int | None,
             typer.Option(
-                "--around", min=0, max=3, metavar="N", help="Show the whole turn, and N before and after it."
+                "--around", min=0, max=3, metavar="N", help="Show the whole exchange, and N on each side."
             ),
         ] = None,
         words: Annotated[bool, typer.Option("--words", help="Rank by words alone.")] = False,
@@ -58,7 +58,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _show(shell: Shell, hits: Sequence[Hit]) -> None:
-    """Write the hits, the best first. Of turns the entry that was found is marked."""
+    """Write the hits, the best first. Of exchanges the entry that was found is marked."""
     out = shell.out
     for hit in hits:
         text = hit.line.text or ""

@@ -253,8 +253,8 @@ class AsyncForklore:
 
         By meaning and words where the service has a model, else by words. Marks demand nothing
         here: to demand words, `search`.
-        around: each hit has its whole turn, and so many before and after it. min_score: no hit has
-        a lower one.
+        around: each hit has its whole exchange (what a user has said, with all that answers it),
+        and so many on each side. min_score: no hit has a lower score.
         """
         page = await self.api.search_conversations(
             query=asked(question), limit=limit, around=around, min_score=min_score

@@ -420,7 +420,7 @@ class AnswerLog(AnswerStatus):
 @result
 class Hit(Value):
     """An entry that fits the query. `highlights`: its text around the words. `score`: how well.
-    `around`: whole turns with it, oldest first."""
+    `around`: whole exchanges with it, oldest first."""
 
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "conversation_id": an_id,

@@ -41,7 +41,7 @@ def _search(request: CheckedRequest, list_of: list[str | None], *, of_user: str 
     query, nearness = query_of(body.query), request.table.nearness
     kinds = set(body.search_type or [fields.AUTO])
     by_meaning = nearness is not None and bool(query.words) and kinds != {fields.FULLTEXT}
-    model = [nearness.name, *sorted(kinds)] if nearness is not None and by_meaning else []
+    model = [nearness.model, *sorted(kinds)] if nearness is not None and by_meaning else []
     resource = json.dumps([*list_of, query, *inside, *model])
     if kinds == {fields.SEMANTIC} and nearness is None:
         raise SearchTypeUnavailableError(
@@ -68,7 +68,8 @@ def _search(request: CheckedRequest, list_of: list[str | None], *, of_user: str 
     )
     return {
         "data": [
-            answers.hit(hit, with_entry=with_entries, with_turns=body.around is not None) for hit in page.rows
+            answers.hit(hit, with_entry=with_entries, with_around=body.around is not None)
+            for hit in page.rows
         ],
         "afterCursor": cursors.of_search(resource, page.resume),
         "complete": page.is_complete,

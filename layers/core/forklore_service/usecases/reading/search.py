@@ -12,6 +12,7 @@ are read and ranked, then those that come after these.
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -21,12 +22,13 @@ from forklore_service.domain.ids import FIRST, LAST, EntryId
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.model import Caller, Channel, Conversation, Entry, StoredEntry
 from forklore_service.domain.vectors import Near
+from forklore_service.errors import ForbiddenError, NotFoundError
 from forklore_service.limits import PAGE_BYTES_MAX, escaped_size
 from forklore_service.storage import bodies
 from forklore_service.storage.bodies import CHUNK_BYTES
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import QUERY_BYTES_MAX, Table
-from forklore_service.usecases.reading.turns import turns_around
+from forklore_service.usecases.reading.exchanges import exchanges_around
 from forklore_service.usecases.shared import cursors, tree_rows
 from forklore_service.usecases.shared.cursors import InvalidCursor
 from forklore_service.usecases.shared.drafts import answer_bytes
@@ -101,7 +103,7 @@ class SearchRequest(NamedTuple):
     query. by_words: whether words rank, too. with_entries: whether the hits need their content.
     of_user: for a caller who bypasses membership, the user whose trees are searched. None: all.
     conversation_id: what to look through alone, with what it has inherited. None: all trees.
-    around: how many turns before and after a hit are wanted, with its own; None: none at all.
+    around: how many exchanges on each side of a hit are wanted, with its own; None: none at all.
     score_min: hits of a ranking have this score or a better one; None: any.
     """
 
@@ -123,7 +125,7 @@ class Hit(NamedTuple):
     conversation: the one that was looked through; else the one that owns the entry, or if that was
     removed, one that shows it. entry: without its content if that was not asked for.
     highlights: text around the words. score: 0 if the query ranks nothing. around: whole
-    turns, with that of the entry, oldest first; empty if they are too long, or the answer is.
+    exchanges, with that of the entry, oldest first; empty if they are too long, or the answer is.
     """
 
     conversation: Conversation
@@ -294,6 +296,7 @@ class _Looking:
     shown_query: matching.Query = field(default_factory=matching.Query)
     _showing: dict[str, Showing] = field(default_factory=dict)
     _stops: dict[str, EntryId] = field(default_factory=dict)
+    _opened: dict[str, LoadedConversation] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.place, self.shown_query = self.start, self.request.query
@@ -543,30 +546,37 @@ class _Looking:
         return SearchCursor(self.start, self.ranked)
 
     def shown(self, caller: Caller) -> list[Hit]:
-        """Return the hits with the turns around them, as far as the answer has room."""
+        """Return the hits, with the exchanges around them as far as the answer has room.
+
+        What the caller may not read any more is left out.
+        """
         if self.request.around is None:
             return self.hits
-        views = dict[str, LoadedConversation]()
         shown = []
         for hit in self.hits:
-            conversation_id, around = hit.conversation.conversation_id, list[Entry]()
-            if self.answer_bytes < PAGE_BYTES_MAX:
-                if (loaded := self.inside or views.get(conversation_id)) is None:
-                    loaded = load_conversation(self.table, conversation_id, caller=caller, describes=False)
-                    views[conversation_id] = loaded
-                around = turns_around(
-                    self.table,
-                    loaded.group.group_id,
-                    loaded.view,
-                    hit.entry.entry_id,
-                    self.request.around,
-                )
-            size = sum(map(answer_bytes, around))
-            if self.answer_bytes + size > PAGE_BYTES_MAX:
-                around, size = [], 0
-            self.answer_bytes += size
-            shown.append(hit._replace(around=around))
+            with suppress(NotFoundError, ForbiddenError):
+                shown.append(hit._replace(around=self._around(hit, caller, self.request.around)))
         return shown
+
+    def _around(self, hit: Hit, caller: Caller, beside: int) -> Sequence[Entry]:
+        """Raises NotFoundError and ForbiddenError."""
+        loaded = self.inside or self._loaded(hit.conversation.conversation_id, caller)
+        if self.answer_bytes >= PAGE_BYTES_MAX:
+            return ()
+        group_id = loaded.group.group_id
+        around = exchanges_around(self.table, group_id, loaded.view, hit.entry.entry_id, beside)
+        size = sum(map(answer_bytes, around))
+        if self.answer_bytes + size > PAGE_BYTES_MAX:
+            return ()
+        self.answer_bytes += size
+        return around
+
+    def _loaded(self, conversation_id: str, caller: Caller) -> LoadedConversation:
+        """Return the conversation of a hit. Raises NotFoundError and ForbiddenError."""
+        if conversation_id not in self._opened:
+            loaded = load_conversation(self.table, conversation_id, caller=caller, describes=False)
+            self._opened[conversation_id] = loaded
+        return self._opened[conversation_id]
 
     def _read_trees(self, trees: Iterable[str], candidates: Sequence[_Candidate]) -> Found:
         """Return GROUP and the user's MEM of each tree, and each owner's CONV if it has one."""

@@ -252,8 +252,8 @@ class Forklore:
 
         By meaning and words where the service has a model, else by words. Marks demand nothing
         here: to demand words, `search`.
-        around: each hit has its whole turn, and so many before and after it. min_score: no hit has
-        a lower one.
+        around: each hit has its whole exchange (what a user has said, with all that answers it),
+        and so many on each side. min_score: no hit has a lower score.
         """
         page = self.api.search_conversations(
             query=asked(question), limit=limit, around=around, min_score=min_score

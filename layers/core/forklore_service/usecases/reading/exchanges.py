@@ -1,5 +1,6 @@
-"""The turns around an entry of a view: half of one may hold a call without its result, and such a
-prompt is refused.
+"""The exchanges around an entry of a view: what a user has said, with all that answers it.
+
+A prompt with half of one may hold a call without its result, which models refuse.
 """
 
 from collections.abc import Sequence
@@ -19,11 +20,11 @@ _HISTORY = Shown((Channel.HISTORY,))
 _USERS = {"user", "human"}
 
 
-def turns_around(table: Table, group_id: str, view: View, entry_id: EntryId, turns: int) -> list[Entry]:
-    """Return the turn of a history entry of a view, and so many before and after it, oldest first.
+def exchanges_around(table: Table, group_id: str, view: View, entry_id: EntryId, beside: int) -> list[Entry]:
+    """Return the exchange of a history entry of a view, with so many on each side, oldest first.
 
-    A turn begins with an entry of a user, and ends before the next one. One that is not whole among
-    READ_MAX entries is left out; if it is that of the entry, nothing is returned.
+    An exchange ends before the next entry of a user. One that is not whole among READ_MAX entries
+    is left out; if it is that of the entry, nothing is returned.
     """
     here = ids.next_id(entry_id)
     before = _read(table, group_id, view, Window(stop=here), backward=True)
@@ -32,7 +33,7 @@ def turns_around(table: Table, group_id: str, view: View, entry_id: EntryId, tur
     ends = [at for at, is_users in enumerate(after.are_users) if is_users] + after.end
     if not begins or not ends:
         return []
-    first, last = begins[: turns + 1][-1], ends[: turns + 1][-1]
+    first, last = begins[: beside + 1][-1], ends[: beside + 1][-1]
     return [*before.entries[:first][::-1], *after.entries[:last]]
 
 
