@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from forklore.importing.unpacking import unpacked
 from tools.programs.program import Cutting, Program, Raw, Told
 from tools.programs.stand_in import Call, Script
 from tools.programs.story import SUMMARISED, Story, Turn, lines_of, square
@@ -84,14 +83,15 @@ class Codex(Program):
         started = next(line for line in printed.splitlines() if "thread.started" in line)
         return str(json.loads(started)["thread_id"])
 
-    def pack(self, world: World, session: str) -> None:
-        """Let Codex pack a session, as it does with those that nobody has used for a while."""
-        for path in (world.home / ".codex/sessions").rglob(f"*{session}.jsonl"):
+    def tidy(self, world: World) -> bool:
+        """Let Codex pack its sessions, as it does with those that nobody has used for a while."""
+        for path in (world.home / ".codex/sessions").rglob("*.jsonl"):
             os.utime(path, (time.time() - _A_WHILE,) * 2)
         with world.terminal(self.start(world), "--enable", "local_thread_store_compression"):
             end = time.monotonic() + 60
             while not [*(world.home / ".codex/sessions").rglob("*.zst")] and time.monotonic() < end:
                 time.sleep(0.5)
+        return bool([*(world.home / ".codex/sessions").rglob("*.zst")])
 
     def talk(self, world: World) -> Told:
         one = self.story
@@ -109,7 +109,7 @@ class Codex(Program):
             terminal.type(one.paint.said)
             terminal.wait_for("All are blue.")
             terminal.press("C-c", "C-c", after=1)
-        fork = self.turn(world, one.tide, session, "fork")
+        self.turn(world, one.tide, session, "fork")
         with world.terminal(self.start(world), "resume", session) as terminal:
             terminal.wait_for("All are blue.")
             terminal.type("/compact")
@@ -121,7 +121,6 @@ class Codex(Program):
             terminal.press("Escape", after=2)
             terminal.wait_for("interrupted")
             terminal.press("C-c", "C-c", after=1)
-        self.pack(world, fork)
         start = lines_of(*begun)
         stopped = [("user", one.long.said)]  # what was streamed of the answer is not kept
         trees = [
@@ -136,8 +135,5 @@ class Codex(Program):
     def cut(self, world: World, fixtures: Path) -> None:
         cutting = Cutting(world)
         sessions = world.home / ".codex/sessions"
-        for packed in sessions.rglob("*.zst"):
-            with packed.open("rb") as stream:
-                packed.with_suffix("").write_bytes(unpacked(stream).read())
         for source in sorted(sessions.rglob("*.jsonl")):
             cutting.lines(source, fixtures / "sessions" / source.relative_to(sessions), _kept, _MEMBERS)
