@@ -407,3 +407,31 @@ def test_what_stood_in_the_place_of_a_session_is_kept_aside(run: Forklore, home:
     assert len(kept) == 1
     assert "Mine" in kept[0]
     assert "Mine" not in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("program", "session", "is_first"),
+    [
+        ("claude-code", "d0ca51fa-4bc3-4c28-8494-097af0700bdf", True),  # summarised from a place on
+        ("claude-code", "31d5490f-1f10-438e-9045-74f46fe5ca83", False),  # up to a place
+        ("codex", "01a223aa-4306-7393-884c-f802ecac37ba", True),  # kept of an earlier part
+    ],
+)
+def test_what_a_summary_has_kept_is_written_on_its_side(
+    run: Forklore, home: Path, program: str, session: str, is_first: bool
+) -> None:
+    run(f"collect --program {program}")
+    rows = [json.loads(line) for line in run(f"ls --all --tag session:{session} --json").lines]
+    shown = next(row["id"] for row in rows if row["isCurrent"])
+
+    told = json.loads(run(f"resume {shown} --in qwen --folder '{home}' --print --json").out)
+
+    [history] = [
+        row["systemPayload"]["compressedHistory"]
+        for row in map(json.loads, Path(told["file"]).read_text().splitlines())
+        if row["type"] == "system"
+    ]
+    texts = [one["parts"][0].get("text", "") for one in history]
+    at = next(at for at, text in enumerate(texts) if "The harbour is twelve metres deep." in text)
+    assert at == (len(texts) - 1 if is_first else 0)
+    assert len(texts) > 1
