@@ -7,7 +7,11 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from forklore_local.server.asgi import Response
+from forklore_local.server.payload import answered
 from forklore_local.server.routing import Function
+from forklore_service.aws.http import HttpApi, payload_of
+from forklore_service.aws.http_events import HttpEvent
 
 PAYLOAD_BYTES_MAX = 6_291_556  # Lambda quotas: 6 MB each way; this is the figure in the service's own error
 
@@ -71,6 +75,23 @@ def invoke(function: Function, handler: Handler, event: dict[str, Any]) -> Any:
     if size > PAYLOAD_BYTES_MAX:
         raise HandlerError(f"answered {size} bytes; the limit is {PAYLOAD_BYTES_MAX}")
     return received
+
+
+def ask(function: Function, api: HttpApi, request: HttpEvent) -> Response:
+    """Return the answer of a function of forklore's own, as it would be through Lambda.
+
+    The request must be within Lambda's limit. Raises HandlerError.
+    """
+    try:
+        answer = api.answer(request, LambdaContext(function))
+        response = answered(answer)
+    except BaseException as error:
+        raise HandlerError("raised, or returned what cannot be sent") from error
+    if len(response.body) * CHARACTER_BYTES_MAX > PAYLOAD_BYTES_MAX:
+        _, size = _through_json(payload_of(answer))
+        if size > PAYLOAD_BYTES_MAX:
+            raise HandlerError(f"answered {size} bytes; the limit is {PAYLOAD_BYTES_MAX}")
+    return response
 
 
 def _through_json(message: Any) -> tuple[Any, int]:

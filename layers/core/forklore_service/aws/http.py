@@ -3,7 +3,8 @@
 import re
 import uuid
 from collections.abc import Iterable, Mapping
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from forklore_service.api import operations
 from forklore_service.api.operation import NOBODY, Operation
@@ -43,6 +44,14 @@ _HINTS = (
 _JSON = {"Content-Type": "application/json"}
 
 
+class HttpAnswer(NamedTuple):
+    """What the caller gets. text: the body; empty without one."""
+
+    status: int
+    text: str
+    headers: Mapping[str, str]
+
+
 class HttpApi:
     """The operations that one function serves, by route key: `GET /v1/health`.
 
@@ -65,7 +74,19 @@ class HttpApi:
         try:
             request = read_event(event, api_id)
         except ValidationError as error:
-            return _refuse_event(error, context, watch)
+            return payload_of(_refuse_event(error, context, watch))
+        return payload_of(self._answer(request, context, settings, watch))
+
+    def answer(self, request: HttpEvent, context: Any) -> HttpAnswer:
+        """Return the answer to a request, where no gateway makes an event of it.
+
+        Raises as `handle` does.
+        """
+        return self._answer(request, context, ServiceSettings.from_environment(), Stopwatch())
+
+    def _answer(
+        self, request: HttpEvent, context: Any, settings: ServiceSettings, watch: Stopwatch
+    ) -> HttpAnswer:
         operation = self._routes.get(request.route_key)
         if operation is None or self._is_of_another(operation, request.path):
             return _refuse_route(request, context, watch)
@@ -109,7 +130,7 @@ def _run(request: HttpEvent, context: Any, record: RequestRecord, settings: Serv
         )
 
 
-def _refuse_event(error: ValidationError, context: Any, watch: Stopwatch) -> dict[str, Any]:
+def _refuse_event(error: ValidationError, context: Any, watch: Stopwatch) -> HttpAnswer:
     """Return the response to an event that is not of the HTTP API."""
     request_id = _request_id({}, context)
     response = error_response(error, request_id)
@@ -117,7 +138,7 @@ def _refuse_event(error: ValidationError, context: Any, watch: Stopwatch) -> dic
     return _http_response(response, request_id)
 
 
-def _refuse_route(request: HttpEvent, context: Any, watch: Stopwatch) -> dict[str, Any]:
+def _refuse_route(request: HttpEvent, context: Any, watch: Stopwatch) -> HttpAnswer:
     """Return the response to a request that no operation of this function serves."""
     request_id = _request_id(request.headers, context)
     headers = {}
@@ -164,26 +185,29 @@ def _request_id(headers: Mapping[str, str], context: Any) -> str:
     return str(uuid.uuid4())
 
 
-# A response, in the form that API Gateway expects from a function: payload format 2.0
+def payload_of(answer: HttpAnswer) -> dict[str, Any]:
+    """Return an answer in the form that API Gateway expects from a function: payload format 2.0."""
+    return {
+        "statusCode": answer.status,
+        "body": answer.text,
+        "isBase64Encoded": False,
+        "headers": answer.headers,
+        "cookies": [],
+    }
 
 
 def _http_response(
     response: Response, request_id: str, headers: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+) -> HttpAnswer:
     """Return the response with the headers of every response. headers: further ones."""
-    return {
-        "statusCode": response.status,
-        "body": response.text,
-        "isBase64Encoded": False,
-        "headers": {
-            "X-Request-Id": request_id,
-            "Cache-Control": "no-store",
-            **_headers_of(response),
-            **(headers or {}),
-            **(_JSON if response.text else {}),
-        },
-        "cookies": [],
+    every = {
+        "X-Request-Id": request_id,
+        "Cache-Control": "no-store",
+        **_headers_of(response),
+        **(headers or {}),
+        **(_JSON if response.text else {}),
     }
+    return HttpAnswer(response.status, response.text, every)
 
 
 def _headers_of(response: Response) -> dict[str, str]:
@@ -238,4 +262,9 @@ def is_closer(one: str, other: str) -> bool:
 
 def fits(pattern: str, path: str) -> bool:
     """Tell whether `path` fits an operation's path. Each name in braces is one segment."""
-    return re.fullmatch(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(pattern)), path) is not None
+    return _pattern(pattern).fullmatch(path) is not None
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path)))
