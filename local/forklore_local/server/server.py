@@ -32,7 +32,16 @@ from forklore_local.server.gateway import Gateway
 from forklore_local.server.identity import hinted, read_authorizer
 from forklore_local.server.log import FORMATS, show_lines_of, write
 from forklore_local.server.page import with_page
-from forklore_local.server.processes import USUAL_MAX, Processes, Work, WorkersServer, can_fork, usual_number
+from forklore_local.server.processes import (
+    USUAL_MAX,
+    Processes,
+    Server,
+    Work,
+    WorkersServer,
+    can_fork,
+    usual_number,
+)
+from forklore_local.server.protocol import READS_HTTP
 from forklore_local.server.reference import with_reference
 from forklore_local.server.routing import Function
 from forklore_local.server.store import ENDPOINT, DatabaseError, open_table_at, set_environment
@@ -196,9 +205,9 @@ class _Server:
                 paths = self._beside(paths, self._url, self._authorizer.is_known)
             configuration = _configuration(gateway, paths, self._callers, objects)
             events.start()
-            server: uvicorn.Server
+            server: Server
             if work is None:
-                server = uvicorn.Server(configuration)
+                server = Server(configuration)
                 _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end
                 self._greet()
                 server.run(sockets=[self._listener])
@@ -376,7 +385,8 @@ def _configuration(api: App, paths: App, callers: Callers, objects: ServedObject
 
     return uvicorn.Config(
         with_cors(serve, callers),
-        http="h11",
+        http=READS_HTTP,
+        loop="asyncio",  # uvloop takes 2 MB of each process, for little
         ws="none",
         lifespan="off",
         log_config=None,
