@@ -20,7 +20,15 @@ from typing import Any
 
 from forklore_local.server.asgi import Headers, Receive, Response, Scope, Send, send_response
 from forklore_local.server.commits import Commits
-from forklore_local.server.invocation import EventTooLargeError, HandlerError, ask, invoke, load_handler
+from forklore_local.server.invocation import (
+    EventTooLargeError,
+    HandlerError,
+    NotAtOnceError,
+    ask,
+    at_once,
+    invoke,
+    load_handler,
+)
 from forklore_local.server.log import FRAMES, frames
 from forklore_local.server.payload import build_event, query_of, read_answer, read_request
 from forklore_local.server.routing import BadPathError, Function, Match, Routes
@@ -31,6 +39,16 @@ from forklore_service.errors import ForkloreError, UnavailableError
 
 HANDLER_THREADS = 32
 HEALTH = "GET /v1/health"
+SHORT = frozenset(
+    f"GET /v1/conversations/{{conversationId}}{rest}" for rest in ("", "/entries", "/entries/{entryId}")
+)
+"""Reads that are answered in the thread of the event loop, as a hop to another one costs as much.
+
+They wait for no writer. One that would sleep goes to a thread after all, and so does one that has
+other parameters than SHORT_QUERY or asks for a longer page than SHORT_PAGE.
+"""
+SHORT_QUERY, SHORT_PAGE = frozenset({"tail", "limit", "afterCursor", "beforeCursor"}), 50
+_SHORT_LIMITS = frozenset(map(str, range(SHORT_PAGE + 1)))
 FAILED = 500
 """The first status of an error of the server's own."""
 SMALL_BYTES = 1 << 19
@@ -48,7 +66,7 @@ class Gateway:
     A function without routes is not imported, because no request is for it.
 
     apis: of functions that are asked without an event and a payload, which their answers do not
-    show. So is a request that may be over Lambda's limit.
+    show. A request that may be over Lambda's limit goes through them all the same.
     authorize: returns the authorizer's context for a request's headers.
     commits: what requests with `wait` are held for; None: they are answered at once, as on Lambda.
     explain: returns a function's answer with what is added on a developer's machine only.
@@ -114,7 +132,9 @@ class Gateway:
             return _message(400, "Bad Request")
         asking = self._asking(scope, body, match, request_id)
         try:
-            response = await self._watch(match.function, scope, asking, receive)
+            response = self._at_once(match, scope, asking)
+            if response is None:
+                response = await self._watch(match.function, scope, asking, receive)
             if match.route.key == HEALTH:
                 response = await self._with_health(response)
             return self._explain(response)
@@ -139,6 +159,18 @@ class Gateway:
             return partial(ask, function, api, read_request(scope, body, match=match, authorizer=context))
         event = build_event(scope, body, match=match, authorizer=context, request_id=request_id)
         return lambda: read_answer(invoke(function, self._handlers[function.name], event))
+
+    def _at_once(self, match: Match, scope: Scope, asking: Callable[[], Response]) -> Response | None:
+        """Return the answer to a short read of what this process stores; None for all else."""
+        if self._commits is None or match.route.key not in SHORT or match.function.name not in self._apis:
+            return None
+        query = query_of(scope) if scope["query_string"] else {}
+        if not query.keys() <= SHORT_QUERY or query.get("limit", "0") not in _SHORT_LIMITS:
+            return None
+        try:
+            return at_once(asking)
+        except NotAtOnceError:
+            return None
 
     async def _with_health(self, response: Response) -> Response:
         """Return the answer of `checkHealth` with what `health` tells; 503 if it raises."""

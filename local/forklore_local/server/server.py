@@ -30,6 +30,7 @@ from forklore_local.server.files import ServedObjects, with_files
 from forklore_local.server.functions import http_apis, http_functions
 from forklore_local.server.gateway import Gateway
 from forklore_local.server.identity import hinted, read_authorizer
+from forklore_local.server.invocation import sleep
 from forklore_local.server.log import FORMATS, show_lines_of, write
 from forklore_local.server.page import with_page
 from forklore_local.server.processes import (
@@ -297,7 +298,7 @@ def _open_store(
     if is_first:
         events.require(opened)
     objects = ServedObjects(opened.objects.folder)
-    give(Given(lambda: opened.engine, opened.worker.queue, objects, nearness))
+    give(Given(lambda: opened.engine, opened.worker.queue, objects, nearness, sleep))
     if data is None:  # that of a folder has started
         opened.worker.start()
     return objects, opened

@@ -1,6 +1,7 @@
 """The settings in the environment, and what a process opens once: table, queue and objects."""
 
 import os
+import time
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -152,13 +153,14 @@ class Given(NamedTuple):
     """What a process uses in place of AWS. None: AWS's.
 
     new_client: returns a client of DynamoDB. queue: takes the announced work. objects: keep the
-    bytes of attachments. nearness: as of Table.
+    bytes of attachments. nearness: as of Table. sleep: as of Connection.
     """
 
     new_client: Callable[[], Any] | None = None
     queue: Queue | None = None
     objects: Objects | None = None
     nearness: Nearness | None = None
+    sleep: Callable[[float], None] = time.sleep
 
 
 _given = Given()
@@ -180,7 +182,7 @@ def give(given: Given) -> Given:
 @cache
 def open_table() -> Table:
     settings = ServiceSettings.from_environment()
-    connection = Connection(_new_client(settings), settings.table_name, Clock())
+    connection = Connection(_new_client(settings), settings.table_name, Clock(), sleep=_given.sleep)
     return Table(connection, objects=open_objects(), nearness=_given.nearness)
 
 
