@@ -11,7 +11,7 @@ from typing import Any
 from forklore_local.server.asgi import Response
 from forklore_local.server.payload import answered
 from forklore_local.server.routing import Function
-from forklore_service.aws.http import HttpApi, payload_of
+from forklore_service.aws.http import HttpApi
 from forklore_service.aws.http_events import HttpEvent
 
 PAYLOAD_BYTES_MAX = 6_291_556  # Lambda quotas: 6 MB each way; this is the figure in the service's own error
@@ -97,7 +97,7 @@ def ask(function: Function, api: HttpApi, request: HttpEvent) -> Response:
     except BaseException as error:
         raise HandlerError("raised, or returned what cannot be sent") from error
     if len(response.body) * CHARACTER_BYTES_MAX > PAYLOAD_BYTES_MAX:
-        _, size = _through_json(payload_of(answer))
+        _, size = _through_json(answer._asdict())
         if size > PAYLOAD_BYTES_MAX:
             raise HandlerError(f"answered {size} bytes; the limit is {PAYLOAD_BYTES_MAX}")
     return response

@@ -104,7 +104,7 @@ def answered(answer: HttpAnswer) -> Response:
     lines = {"content-type": TEXT_PLAIN}
     for name, value in answer.headers.items():
         lines[name.lower()] = value
-    return Response(answer.status, list(lines.items()), answer.text.encode())
+    return Response(answer.statusCode, list(lines.items()), answer.body.encode())
 
 
 def query_of(scope: Scope) -> dict[str, str]:

@@ -21,6 +21,7 @@ if find_spec("httptools") is not None:
         """One connection.
 
         * What is kept of a head that does not end is bounded, as in h11.
+        * A target that names a host leads nowhere: `Host` says by which name the server is called.
         * A header behind the body is left out: what decides by headers has been asked already.
         * A request may ask for another protocol, as clients of HTTP/2 do, and is answered as any
           other. httptools drops its body. So h11 reads it again, and all that follows.
@@ -52,6 +53,9 @@ if find_spec("httptools") is not None:
         def on_headers_complete(self) -> None:
             self._is_in_head = False
             super().on_headers_complete()
+            if not self.url.startswith(b"/"):
+                path = self.url.partition(b"?")[0]
+                self.scope["path"], self.scope["raw_path"] = path.decode("latin-1"), path
             if not self.parser.should_upgrade():
                 self._head = b""
 

@@ -45,11 +45,13 @@ _JSON = {"Content-Type": "application/json"}
 
 
 class HttpAnswer(NamedTuple):
-    """What the caller gets. text: the body; empty without one."""
+    """What the caller gets, as API Gateway expects it of a function: payload format 2.0."""
 
-    status: int
-    text: str
+    statusCode: int  # noqa: N815
+    body: str
     headers: Mapping[str, str]
+    isBase64Encoded: bool = False  # noqa: N815
+    cookies: tuple[str, ...] = ()
 
 
 class HttpApi:
@@ -69,26 +71,22 @@ class HttpApi:
 
         Raises RuntimeError for a wrong setting. Lambda logs its message, which says what to set.
         """
-        settings, api_id = ServiceSettings.from_environment(), served_api()
-        watch = Stopwatch()
         try:
-            request = read_event(event, api_id)
+            request = read_event(event, served_api())
         except ValidationError as error:
-            return payload_of(_refuse_event(error, context, watch))
-        return payload_of(self._answer(request, context, settings, watch))
+            return _refuse_event(error, context)._asdict()
+        return self.answer(request, context)._asdict()
 
     def answer(self, request: HttpEvent, context: Any) -> HttpAnswer:
-        """Return the answer to a request, where no gateway makes an event of it.
+        """Return the answer to a request, of which a gateway may have made an event.
 
         Raises as `handle` does.
         """
-        return self._answer(request, context, ServiceSettings.from_environment(), Stopwatch())
-
-    def _answer(
-        self, request: HttpEvent, context: Any, settings: ServiceSettings, watch: Stopwatch
-    ) -> HttpAnswer:
+        settings, watch = ServiceSettings.from_environment(), Stopwatch()
         operation = self._routes.get(request.route_key)
-        if operation is None or self._is_of_another(operation, request.path):
+        # `PATCH /v1/conversations/search` names no conversation, though API Gateway finds that route:
+        # a path without that parameter fits, which has no operation of this method.
+        if operation is None or any(fits(other, request.path) for other in self._closer[operation.path]):
             return _refuse_route(request, context, watch)
         is_read = writes_lines() or COST in request.headers
         record = RequestRecord(operation, usage=Consumption() if is_read else UNREAD)
@@ -100,13 +98,6 @@ class HttpApi:
         record.log(response.status, request_id, settings)
         _log(request, response, request_id, context, watch, record)
         return _http_response(response, request_id, _cost(record.usage) if COST in request.headers else None)
-
-    def _is_of_another(self, operation: Operation, path: str) -> bool:
-        """Return whether a path without that parameter fits, which has no operation of this method.
-
-        `PATCH /v1/conversations/search` names no conversation, though API Gateway finds that route.
-        """
-        return any(fits(other, path) for other in self._closer[operation.path])
 
 
 def _run(request: HttpEvent, context: Any, record: RequestRecord, settings: ServiceSettings) -> Response:
@@ -130,8 +121,9 @@ def _run(request: HttpEvent, context: Any, record: RequestRecord, settings: Serv
         )
 
 
-def _refuse_event(error: ValidationError, context: Any, watch: Stopwatch) -> HttpAnswer:
+def _refuse_event(error: ValidationError, context: Any) -> HttpAnswer:
     """Return the response to an event that is not of the HTTP API."""
+    watch = Stopwatch()
     request_id = _request_id({}, context)
     response = error_response(error, request_id)
     _log(None, response, request_id, context, watch)
@@ -183,17 +175,6 @@ def _request_id(headers: Mapping[str, str], context: Any) -> str:
         if _REQUEST_ID.fullmatch(candidate):
             return candidate
     return str(uuid.uuid4())
-
-
-def payload_of(answer: HttpAnswer) -> dict[str, Any]:
-    """Return an answer in the form that API Gateway expects from a function: payload format 2.0."""
-    return {
-        "statusCode": answer.status,
-        "body": answer.text,
-        "isBase64Encoded": False,
-        "headers": answer.headers,
-        "cookies": [],
-    }
 
 
 def _http_response(
