@@ -101,6 +101,12 @@ def test_blanks_around_a_value_are_none_of_it(port: int) -> None:
     assert read["headers"]["if-match"] == "a b"
 
 
+def test_a_target_that_names_a_host_is_no_path(port: int) -> None:
+    [read] = bodies(sent(port, AGAIN.replace(b"/again", b"http://other/again?a=b")))
+
+    assert read["path"] == "http://other/again"
+
+
 @pytest.mark.parametrize(
     "begun",
     [

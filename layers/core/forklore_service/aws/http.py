@@ -84,8 +84,8 @@ class HttpApi:
         """
         settings, watch = ServiceSettings.from_environment(), Stopwatch()
         operation = self._routes.get(request.route_key)
-        # `PATCH /v1/conversations/search` names no conversation, though API Gateway finds that route:
-        # a path without that parameter fits, which has no operation of this method.
+        # `PATCH /v1/conversations/search` names no conversation, though API Gateway finds that
+        # route: a path without that parameter fits, which has no operation of this method.
         if operation is None or any(fits(other, request.path) for other in self._closer[operation.path]):
             return _refuse_route(request, context, watch)
         is_read = writes_lines() or COST in request.headers
