@@ -118,7 +118,7 @@ def read_authorizer(
 def read_issuer(
     environ: Mapping[str, str], clients: Sequence[str] = (), *, fetch: Callable[[str], bytes] = fetch
 ) -> IssuerAuthorizer:
-    """Return the authorizer that the settings of a deployed one describe, with keys in clear text, too.
+    """Return the authorizer that the settings of a deployed one describe. It also has clear keys.
 
     fetch: as of `make_authorizer`. Raises ValueError with a text that says what to set.
     """
@@ -132,11 +132,14 @@ def read_issuer(
     )
 
 
-def clients_by_hash(environ: Mapping[str, str], more: Sequence[str], default: str) -> dict[str, str]:
+def clients_by_hash(
+    environ: Mapping[str, str], more: Sequence[str] = (), default: str = DEFAULT_API_KEYS
+) -> dict[str, str]:
     """Return the client ids that FORKLORE_API_KEYS names, by the hash of their key.
 
-    more: pairs of the option --client. default: the setting where there is none. Raises ValueError if the setting is not
-    `client=key,client=key`, or if a key comes twice. The message does not hold the key.
+    more: pairs of the option --client. default: the setting where there is none.
+    Raises ValueError if the setting is not `client=key,client=key`, or if a key comes twice. The
+    message does not hold the key.
     """
     clients: dict[str, str] = {}
     named = read_list(environ.get("FORKLORE_API_KEYS", default))

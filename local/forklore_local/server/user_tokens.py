@@ -83,7 +83,7 @@ def remove_user(path: Path, user_id: str) -> int:
             file.write("".join(kept).encode())
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, path)
+        beside.replace(path)
     return len(users) - len(kept)
 
 
