@@ -2,9 +2,12 @@
 
 A line is the SHA-256 of a token in 64 hexadecimal digits, a space and the user's id. The tokens
 themselves are shown once, when they are made. A token has 256 random bits, so a plain hash is
-enough: there is nothing to guess.
+enough: there is nothing to guess. Its middle part is read as that of a JSON Web Token, by which the
+explorer knows whose it is.
 """
 
+import base64
+import json
 import os
 import re
 import secrets
@@ -17,8 +20,7 @@ from forklore_service.domain.users import is_user_id
 from forklore_service.errors import UnavailableError
 
 TOKEN_BYTES = 32
-PREFIX = "fl_"
-"""By which scanners for secrets know a token."""
+PREFIX = "fl"
 MODE = 0o600
 _LINE = re.compile(r"(?P<hash>[0-9a-f]{64}) (?P<user>.+)")
 
@@ -64,7 +66,8 @@ def add_user(path: Path, user_id: str) -> str:
         raise ValueError("a user's id has 1 to 255 bytes and no control characters")
     if path.exists():
         _read(path)
-    token = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
+    claims = base64.urlsafe_b64encode(json.dumps({"sub": user_id}).encode()).decode().rstrip("=")
+    token = f"{PREFIX}.{claims}.{secrets.token_urlsafe(TOKEN_BYTES)}"
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, MODE), "ab") as file:
         file.write(f"{hash_of(token)} {user_id}\n".encode())  # one write: two may add at the same time
     return token

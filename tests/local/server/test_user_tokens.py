@@ -1,6 +1,8 @@
+import json
 from pathlib import Path
 
 import pytest
+from jwt.utils import base64url_decode
 
 from forklore_local.server.user_tokens import UserTokens, add_user, list_users, remove_user
 from forklore_service.credentials.api_keys import hash_of
@@ -18,6 +20,8 @@ def test_a_token_is_good_from_the_moment_when_it_is_made_until_its_user_goes(fil
     second, other = add_user(file, "zoë b"), add_user(file, "bob")
 
     assert [tokens.user_of(one) for one in (first, second, other)] == ["zoë b", "zoë b", "bob"]
+    claims = base64url_decode(first.split(".")[1])  # by which the explorer knows the user
+    assert json.loads(claims) == {"sub": "zoë b"}
     assert list_users(file) == [("bob", 1), ("zoë b", 2)]
     assert remove_user(file, "zoë b") == 2
     assert [tokens.user_of(one) for one in (first, second, other)] == [None, None, "bob"]
