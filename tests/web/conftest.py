@@ -27,6 +27,14 @@ def url() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture
+def recalling() -> Iterator[str]:
+    """The address of a server that has a model of meaning."""
+    pytest.importorskip("wordllama", reason="the extra `recall` is not for this machine")
+    with local_server("forklore_local.server", "--recall", "wordllama") as url:
+        yield url
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with chromium() as browser:
