@@ -114,10 +114,17 @@ test-reliability: $(VENV)/ready ## run the checks of docs/reliability.md; a few 
 programs: $(VENV)/ready ## let real agent programs write sessions, and hold the readers against them; ARGUMENTS='--only codex' is one of them
 	$(python) -m tools.programs $(ARGUMENTS)
 
-bench: $(VENV)/ready size-deployed ## measure costs, times and cold starts: three minutes, for which nothing else should run
+bench: $(VENV)/ready $(if $(AGAINST),,size-deployed) ## measure costs, times and cold starts: five minutes, for which nothing else should run; AGAINST=… is a commit that one machine is measured in turn with
+ifdef AGAINST
+	test -d ".cache/against/$(AGAINST)" || git worktree add --detach ".cache/against/$(AGAINST)" "$(AGAINST)"
+	cd ".cache/against/$(AGAINST)" && $(MAKE) $(VENV)/ready
+	$(python) -m tools.bench.machine --against ".cache/against/$(AGAINST)"
+else
 	$(python) -m tools.bench.costs
 	$(python) -m tools.bench.passed
 	$(python) -m tools.bench.times
+	$(python) -m tools.bench.machine
+endif
 
 gate: export FORKLORE_FIGURES := gate
 gate: $(VENV)/ready ## run the checks of docs/reliability.md at the gate's figures: about an hour, for which nothing else should run

@@ -220,6 +220,7 @@ ROOMS["forklore.importing"] = {
     *("forklore.importing", "forklore.client", "forklore.extras"),
     *("forklore.exporting.jsonlines", "forklore.exporting.kept_files", "forklore.exporting.written_ids"),
 }
+ROOMS["forklore.importing.unpacking"] = ROOMS["forklore.importing"] | {"backports", "compression"}
 ROOMS["forklore.cli"] = {
     *("forklore.cli", "forklore.sessions", "forklore.importing", "forklore.exporting"),
     *("forklore.client", "forklore.extras"),

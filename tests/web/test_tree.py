@@ -361,7 +361,8 @@ SCROLL = """list => new Promise((resolve) => {
 def test_a_tree_of_300_branches_and_5000_entries_scrolls_like_one_of_a_tenth(
     api: Forklore, new_context: Callable[..., BrowserContext], user: str
 ) -> None:
-    page = sign_in(new_context().new_page(), user)
+    # In a low window the smaller tree is long, too: new rows come with each step.
+    page = sign_in(new_context(viewport={"width": 1280, "height": 320}).new_page(), user)
     busy_ms: dict[str, list[float]] = {"beside": [], "full": []}
     for branches, entries in ((30, 500), (300, 5000)):
         made = forest(api, branches=branches, entries=entries)
@@ -377,4 +378,4 @@ def test_a_tree_of_300_branches_and_5000_entries_scrolls_like_one_of_a_tenth(
             assert dots(page).count() < 80, "only what is visible is drawn"
         assert place_of(page)[0] in ("", made.id)
     for few, many in busy_ms.values():
-        assert many < 5 * few
+        assert many < 3 * few

@@ -49,6 +49,19 @@ class Check:
             name, lines = next(iter(tree.items()))
             lines = [*lines, *self._program.story.light.lines()]
             yield from (f"{name}, written: {line}" for line in self.resume(lines, self._program.story.moon))
+        if self._program.tidy(self._world):
+            yield from self.read_anew()
+
+    def read_anew(self) -> Iterator[str]:
+        """Collect into another store; yield which branches are not there as before."""
+        with self.opened() as forklore:
+            before = [read for one in trees_of(forklore) for read in one.values()]
+        self._data = self._world.folder / "forklore anew"
+        yield from self.collect()
+        with self.opened() as forklore:
+            anew = [read for one in trees_of(forklore) for read in one.values()]
+        if not anew or not all(any(are_same(one, other) for other in before) for one in anew):
+            yield "what was tidied up is read otherwise"
 
     def resume(self, lines: Sequence[Line], said: Turn) -> Iterator[str]:
         """Go on with a branch in the program; yield what was not sent, or did not come back."""

@@ -1,7 +1,9 @@
 """Codex: a rollout in `~/.codex/sessions` for each session, rewind and fork, as JSON Lines."""
 
 import json
+import os
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -28,6 +30,7 @@ enabled = false
 trust_level = "trusted"
 """
 _EVENTS = {"thread_settings_applied", "task_started", "task_complete", "item_completed", "token_count"}
+_A_WHILE = 40 * 86_400
 _MEMBERS = {"base_instructions", "git", "dynamic_tools", "state", "encrypted_content", "permission_profile"}
 
 
@@ -79,6 +82,16 @@ class Codex(Program):
         printed = world.run(*command)
         started = next(line for line in printed.splitlines() if "thread.started" in line)
         return str(json.loads(started)["thread_id"])
+
+    def tidy(self, world: World) -> bool:
+        """Let Codex pack its sessions, as it does with those that nobody has used for a while."""
+        for path in (world.home / ".codex/sessions").rglob("*.jsonl"):
+            os.utime(path, (time.time() - _A_WHILE,) * 2)
+        with world.terminal(self.start(world), "--enable", "local_thread_store_compression"):
+            end = time.monotonic() + 60
+            while not [*(world.home / ".codex/sessions").rglob("*.zst")] and time.monotonic() < end:
+                time.sleep(0.5)
+        return bool([*(world.home / ".codex/sessions").rglob("*.zst")])
 
     def talk(self, world: World) -> Told:
         one = self.story

@@ -53,7 +53,8 @@ def _lines(entry: Any) -> Iterator[Line]:
             elif event["type"] == "thinking":
                 yield "thought", event["thinking"]
             elif event["type"] == "tool_use":
-                yield "call", event["name"]
+                space = (message.get("source") or {}).get("namespace")
+                yield "call", f"{space}.{event['name']}" if space else event["name"]
             elif event["type"] == "tool_result":
                 yield "result", str(event.get("content"))
             elif "image" in event["type"] or "file" in event["type"]:

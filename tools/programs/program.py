@@ -82,6 +82,10 @@ class Program(ABC):
     def talk(self, world: World) -> Told:
         """Let the program write sessions, and return what a person said and saw."""
 
+    def tidy(self, world: World) -> bool:  # noqa: ARG002
+        """Let the program tidy up what it keeps, and tell whether it has done so."""
+        return False
+
     @abstractmethod
     def cut(self, world: World, fixtures: Path) -> None:
         """Write the smallest store with the same talk."""

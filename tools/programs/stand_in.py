@@ -403,7 +403,8 @@ def _parts_of_responses(body: Raw) -> Iterator[Part]:
             yield Part("assistant", "thought", _text_of(item.get("summary")))
         elif kind in ("function_call", "custom_tool_call"):
             told = item.get("arguments", item.get("input"))
-            yield Part("assistant", "call", _written(told), item["name"], item["call_id"])
+            name = f"{item['namespace']}.{item['name']}" if item.get("namespace") else item["name"]
+            yield Part("assistant", "call", _written(told), name, item["call_id"])
         elif kind in ("function_call_output", "custom_tool_call_output"):
             yield Part("user", "result", _text_of(item["output"]), call_id=item["call_id"])
             yield from (one for one in _parts_in("user", item["output"]) if one.kind == "image")

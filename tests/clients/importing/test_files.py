@@ -14,6 +14,7 @@ from forklore.importing.file_records import records_of
 from forklore.importing.files import read_file, read_stream
 from forklore.importing.foreign_trees import ImportReport, MalformedFileError
 from forklore.importing.one_file import FileImport, ImportOptions
+from forklore.importing.unpacking import zstd_module
 from tests.clients.importing.builders import ask, line_of
 from tests.service.domain.builders import examples
 
@@ -190,6 +191,34 @@ def test_an_archive_that_unpacks_to_much_more_than_programs_write_is_not_read(tm
         else:
             with pytest.raises(MalformedFileError, match=said):
                 trees_in(path)
+
+
+@pytest.mark.parametrize("name", ["file.jsonl.zst", "file", "folder/file.jsonl.zst"])
+def test_a_file_that_is_packed_by_zstd_is_read_as_what_it_unpacks_to(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    read = path.parent if "folder" in name else path
+    rows = [json.dumps({**CLAUDE, "uuid": f"{number}"}).encode() + b"\n" for number in range(3000)]
+    pack = zstd_module().compress
+
+    path.write_bytes(pack(b"".join(rows[:1000])) + pack(b"".join(rows[1000:])))
+    assert trees_in(read) == [f"{number}" for number in range(3000)]
+    path.write_bytes(pack(b"".join(rows))[:-5])
+    with pytest.raises(MalformedFileError, match="damaged zstd: "):
+        trees_in(read)
+    path.write_bytes(pack(b"".join(rows))[:9] + b"?" * 90)
+    with pytest.raises(MalformedFileError, match="damaged zstd: "):
+        trees_in(read)
+
+
+def test_a_file_that_unpacks_to_much_more_than_programs_write_is_not_read(tmp_path: Path) -> None:
+    path, text = tmp_path / "file.zst", json.dumps([CHATGPT]).encode()
+
+    path.write_bytes(zstd_module().compress(b"\n" * 9_000_000 + text))
+    assert trees_in(path) == ["g"]
+    path.write_bytes(zstd_module().compress(b"\n" * 11_000_000 + text))
+    with pytest.raises(MalformedFileError, match="the file unpacks to 10,"):
+        trees_in(path)
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def junk(names: str) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("kind", NAMES)
-@examples(60)
+@examples(25)
 @given(st.data())
 def test_junk_never_breaks_a_reader(kind: str, data: st.DataObject) -> None:
     rows = data.draw(st.lists(junk(NAMES[kind]), max_size=5))

@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+from forklore.importing.unpacking import zstd_module
 from tests.clients.cli.running import Forklore, Ran
 
 
@@ -117,11 +118,23 @@ def test_a_session_that_a_program_has_only_begun_is_no_failure(run: Forklore, ho
     assert "not read" not in run("sessions --program gemini").err
 
 
-def test_a_compressed_session_is_refused_with_what_to_do(run: Forklore, home: Path) -> None:
-    session = next((home / ".codex").rglob("rollout-*.jsonl"))
-    session.with_name(f"{session.name}.zst").write_bytes(b"\x28\xb5\x2f\xfd\x04\x00\x01\x00\x00")
+def test_sessions_that_codex_has_packed_are_the_same_sessions(run: Forklore, home: Path) -> None:
+    rollouts = [*(home / ".codex").rglob("rollout-*.jsonl")]
+    pack = zstd_module().compress
 
-    ran = run("collect --program codex")
+    def pack_all() -> None:
+        for path in rollouts:
+            path.with_name(f"{path.name}.zst").write_bytes(pack(path.read_bytes()))
+            path.unlink()
 
-    assert ran.code == 1
-    assert ".zst: compressed by zstd: unpack it first, with `zstd -d`" in ran.err
+    trees = run("collect --program codex --json")
+    pack_all()
+    again = run("collect --program codex --json")
+    listed = [json.loads(line) for line in run("sessions --program codex --json").lines]
+    elsewhere = Forklore(("--data", str(home / "other"), "--user", "ann"), run.variables)
+    in_folder = elsewhere(f"collect --in '{home / '.codex'}' --json")
+
+    assert brought(trees) == brought(in_folder)
+    assert not brought(again)
+    assert len(listed) == len(rollouts)
+    assert len(run("ls").lines) == len(elsewhere("ls").lines)

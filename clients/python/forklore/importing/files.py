@@ -34,8 +34,16 @@ from forklore.importing.readers import (
     refusal,
 )
 from forklore.importing.sources import Source, alone, among, is_database, opened_database
+from forklore.importing.unpacking import (
+    CHUNK_BYTES,
+    UNPACKED_BYTES,
+    UNPACKED_TIMES,
+    Counted,
+    Measure,
+    unpacked,
+)
 
-_MEMBERS = (r"(?:.*/)?conversations(?:-\d+)?\.json", r".*\.jsonl?")
+_MEMBERS = (r"(?:.*/)?conversations(?:-\d+)?\.json", r".*\.jsonl?(?:\.zst)?")
 """What files of conversations are called in a folder or an archive: the first that any has.
 
 A large export has its conversations in several files.
@@ -48,12 +56,8 @@ _NAMED = "looks like "
 """Stands in the refusal of what is recognised."""
 AIDER = b"# aider chat started at"
 GZIP = b"\x1f\x8b"
-ZSTD = b"\x28\xb5\x2f\xfd"
 ZIP = b"PK\x03\x04"
 """How an archive with files begins."""
-UNPACKED_BYTES, UNPACKED_TIMES = 10_000_000, 100
-"""How large an archive may become, in bytes or times its own. Of texts it is 5 to 20 times."""
-CHUNK_BYTES = 128 * 1024
 DETECTED_MAX = 100  # values that are looked at to find out the format
 
 
@@ -93,19 +97,6 @@ def _input(path: Path, copy: Path) -> Input:
 
 Passes = Callable[[str, str], str]
 """Returns by format and digest the id of a record's tree if it is passed over, else nothing."""
-
-
-@dataclass(slots=True)
-class Measure:
-    """How far a file is read, in bytes."""
-
-    total: int = 0
-    read: int = 0
-
-    @property
-    def share(self) -> float:
-        """How much of the file is read, from 0 to 1."""
-        return min(1.0, self.read / self.total) if self.total else 0.0
 
 
 def read_file(
@@ -181,25 +172,7 @@ def _values_or_database(
             yield None
         return
     with opened() as stream:
-        yield io.BufferedReader(_Counted(stream, measure), CHUNK_BYTES)
-
-
-class _Counted(io.RawIOBase):
-    """A stream that notes how much of it is read."""
-
-    def __init__(self, stream: Any, measure: Measure) -> None:
-        self._stream, self._measure = stream, measure
-
-    def readable(self) -> bool:
-        """Tell that it can be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Read what comes next."""
-        text = self._stream.read(len(buffer))
-        buffer[: len(text)] = text
-        self._measure.read += len(text)
-        return len(text)
+        yield unpacked(io.BufferedReader(Counted(stream, measure), CHUNK_BYTES))
 
 
 def read_stream(
@@ -292,8 +265,6 @@ def _streams(
             begin = stream.read(len(AIDER) + 1)
         if begin.startswith(GZIP):
             raise MalformedFileError("compressed by gzip: unpack it first")
-        if begin.startswith(ZSTD):
-            raise MalformedFileError("compressed by zstd: unpack it first, with `zstd -d`")
         if AIDER in begin:
             raise UnknownFormatError("looks like a history of Aider: not supported")
         measure.total = path.stat().st_size

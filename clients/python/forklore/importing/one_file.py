@@ -8,7 +8,7 @@ from forklore.exporting.kept_files import ENDING
 from forklore.importing.brought_files import Brought
 from forklore.importing.carrying_out import Unchanged, Wait
 from forklore.importing.earlier_imports import EarlierImports
-from forklore.importing.files import Measure, read_file
+from forklore.importing.files import read_file
 from forklore.importing.foreign_trees import (
     ForeignTree,
     ImportReport,
@@ -22,6 +22,7 @@ from forklore.importing.plan import Plan
 from forklore.importing.plan_forks import plan_fork_tree
 from forklore.importing.plan_trees import Draft, digest_of, drafted, plan_draft
 from forklore.importing.redacting import redacted
+from forklore.importing.unpacking import Measure
 
 
 class _EnoughError(Exception):

@@ -16,6 +16,7 @@ from typing import Any
 
 from forklore.importing.file_records import FileRecord, records_of
 from forklore.importing.foreign_trees import MalformedFileError
+from forklore.importing.unpacking import PACKED
 
 SQLITE = b"SQLite format 3\0"
 FOLDERS_ABOVE = 2
@@ -43,8 +44,9 @@ class Source:
 
     @property
     def path(self) -> PurePosixPath:
-        """The file's path; its `stem` and its `parent.name` often say something."""
-        return PurePosixPath(self.name)
+        """The file's path, as if it were not packed; its `stem` and its `parent.name` often say
+        something."""
+        return PurePosixPath(self.name.removesuffix(PACKED))
 
     def beside(self, pattern: str) -> list[str]:
         """Return the names of other files, by a pattern from the file's own folder on.

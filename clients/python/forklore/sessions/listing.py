@@ -18,6 +18,7 @@ from forklore.importing.foreign_trees import (
 )
 from forklore.importing.readers import format_of, format_of_database
 from forklore.importing.sources import is_database
+from forklore.importing.unpacking import unpacked
 from forklore.sessions.finding import SessionFile, with_looks
 from forklore.sessions.programs import PROGRAMS, Program
 
@@ -45,7 +46,7 @@ def _format_of(path: Path) -> str | None:
             with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
                 return format_of_database(database)
         with path.open("rb") as stream:
-            values = islice(records_of(stream), _LOOKED_AT)
+            values = islice(records_of(unpacked(stream)), _LOOKED_AT)
             return next((kind for one in values if (kind := format_of(one.value))), None)
     return None
 

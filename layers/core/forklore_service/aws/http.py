@@ -114,7 +114,7 @@ def _refuse_event(error: ValidationError, context: Any, watch: Stopwatch) -> dic
     request_id = _request_id({}, context)
     response = error_response(error, request_id)
     _log(None, response, request_id, context, watch)
-    return _payload(response, {**_JSON, "X-Request-Id": request_id})
+    return _http_response(response, request_id)
 
 
 def _refuse_route(request: HttpEvent, context: Any, watch: Stopwatch) -> dict[str, Any]:
@@ -171,24 +171,18 @@ def _http_response(
     response: Response, request_id: str, headers: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """Return the response with the headers of every response. headers: further ones."""
-    return _payload(
-        response,
-        {
+    return {
+        "statusCode": response.status,
+        "body": response.text,
+        "isBase64Encoded": False,
+        "headers": {
             "X-Request-Id": request_id,
             "Cache-Control": "no-store",
             **_headers_of(response),
             **(headers or {}),
             **(_JSON if response.text else {}),
         },
-    ) | {"cookies": []}
-
-
-def _payload(response: Response, headers: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "statusCode": response.status,
-        "body": response.text,
-        "isBase64Encoded": False,
-        "headers": dict(headers),
+        "cookies": [],
     }
 
 

@@ -29,13 +29,10 @@ class Limiter:
 
     @contextmanager
     def admitted(self, table: Table, user_id: str, per_minute: int) -> Iterator[None]:
-        """Let a request of the user through, and count it. per_minute: the limit; 0: no limit.
+        """Let a request of the user through, and count it. per_minute: the limit.
 
         Raises TooManyRequestsError if the minute is full.
         """
-        if not per_minute:
-            yield
-            return
         window_s, due = self._take(user_id, table, per_minute)
         if not due:
             yield

@@ -1,7 +1,7 @@
 """What HTTP and direct invocation share: the service for one request, within time and limit."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from forklore_service.api.operation import Operation, Service
@@ -24,8 +24,9 @@ def admitted(
     Raises UnavailableError if no time is left, TooManyRequestsError.
     """
     service = service_for(context, usage, settings)
-    per_minute = settings.user_requests_per_minute if operation.is_limited else 0
-    with limiter().admitted(service.table, caller.user_id, per_minute):
+    most = settings.user_requests_per_minute
+    is_limited = most and operation.is_limited
+    with limiter().admitted(service.table, caller.user_id, most) if is_limited else nullcontext():
         yield service
 
 

@@ -153,6 +153,9 @@ def preview_text(content: Any, attached: Sequence[Attached] = ()) -> str | None:
     >>> preview_text([{"attachments": [{"id": "a"}]}], [Attached("a", "y.png", "image/png", 1)])
     'y.png'
     """
+    text = history_text(content)
+    if text is not None:
+        return text
     first = next(iter(_listed(content)), None)
     attachments = _listed(first.get("attachments")) if isinstance(first, dict) else []
     of_uploaded = [(one.attachment_id, one.name) for one in attached]
@@ -162,7 +165,7 @@ def preview_text(content: Any, attached: Sequence[Attached] = ()) -> str | None:
         if isinstance(one, dict)
     ]
     said = [name for name in names if isinstance(name, str) and name.strip()]
-    return history_text(content) or ", ".join(said) or None
+    return ", ".join(said) or None
 
 
 def history_role(content: Any) -> str | None:

@@ -81,7 +81,9 @@ def _items(turn: Turn) -> Iterator[Item]:
             given = part.get("input", {})
             text = given if isinstance(given, str) else jsontext.write(given)
             called = {"name": part.get("name"), "arguments": text, "call_id": part.get("id")}
-            yield {"type": "function_call", "id": own("fc"), **called}
+            space = turn.source.get("namespace")  # of the tools of a server, or of sub-agents
+            about = {"namespace": space} if isinstance(space, str) else {}
+            yield {"type": "function_call", "id": own("fc"), **called, **about}
         elif kind == "tool_result":
             told = {"call_id": part.get("tool_use_id"), "output": _output(part)}
             yield {"type": "function_call_output", "id": own("fco"), **told}
