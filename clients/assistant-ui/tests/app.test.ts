@@ -90,8 +90,10 @@ test("threads and their branches are there on a second device, and an archived o
 	await say(page, "May?");
 	await poll(() => texts(page)).toEqual(["May?", "answer to 1"]);
 	await poll(() => titles(page)).toEqual(["May?"]);
+	const isStored = page.waitForResponse((one) => one.request().postData()?.includes("answer to 1") ?? false);
 	await say(page, "June?", null);
 	await poll(() => texts(page)).toEqual(["June?", "answer to 1"]);
+	await isStored; // what is stored last stands first in the list: a slow page shows an answer long before
 	await page.evaluate(() => window.runtime.threads.switchToNewThread());
 	await say(page, "Rome?");
 	await poll(() => texts(page)).toEqual(["Rome?", "answer to 1"]);
