@@ -30,8 +30,7 @@ def url() -> Iterator[str]:
 @pytest.fixture
 def recalling() -> Iterator[str]:
     """The address of a server that has a model of meaning."""
-    pytest.importorskip("wordllama", reason="the extra `recall` is not for this machine")
-    with local_server("forklore_local.server", "--recall", "wordllama") as url:
+    with local_server("forklore_local.server", "--recall", "tests.support.meaning:vectors_of") as url:
         yield url
 
 
