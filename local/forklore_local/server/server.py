@@ -21,19 +21,29 @@ from forklore_local.in_process.models import WORDLLAMA
 from forklore_local.in_process.nearness import nearness_by
 from forklore_local.in_process.opened import Opened
 from forklore_local.in_process.worker import Worker
-from forklore_local.server.asgi import App, Headers
+from forklore_local.server.asgi import App, Headers, Receive, Scope, Send
 from forklore_local.server.callers import Callers
 from forklore_local.server.calling import find
 from forklore_local.server.commits import Commits
 from forklore_local.server.cors import with_cors
 from forklore_local.server.events import CONTENTS, Events
 from forklore_local.server.files import ServedObjects, with_files
-from forklore_local.server.functions import http_functions
+from forklore_local.server.functions import http_apis, http_functions
 from forklore_local.server.gateway import Gateway
 from forklore_local.server.identity import hinted, read_authorizer
+from forklore_local.server.invocation import sleep
 from forklore_local.server.log import FORMATS, show_lines_of, write
 from forklore_local.server.page import with_page
-from forklore_local.server.processes import USUAL_MAX, Processes, Work, WorkersServer, can_fork, usual_number
+from forklore_local.server.processes import (
+    USUAL_MAX,
+    Processes,
+    Server,
+    Work,
+    WorkersServer,
+    can_fork,
+    usual_number,
+)
+from forklore_local.server.protocol import READS_HTTP
 from forklore_local.server.reference import with_reference
 from forklore_local.server.routing import Function
 from forklore_local.server.store import ENDPOINT, DatabaseError, open_table_at, set_environment
@@ -43,6 +53,7 @@ from forklore_service.domain import keys
 from forklore_service.domain.meaning import Nearness
 
 COMMAND = "python -m forklore_local.server"
+API_PATHS = "/v1/"
 EVERYWHERE = "0.0.0.0"  # nosec B104 # to compare with
 UNVERIFIED = "whoever reaches this server is who they say: a token is a user id, and nobody verifies it"
 _log = logging.getLogger("forklore")
@@ -185,6 +196,7 @@ class _Server:
 
             gateway = Gateway(
                 self._functions,
+                apis=http_apis(self._functions),
                 authorize=self._authorizer,
                 commits=commits,
                 explain=hinted,
@@ -193,11 +205,11 @@ class _Server:
             paths = with_page(with_reference(gateway, _document))
             if self._beside:
                 paths = self._beside(paths, self._url, self._authorizer.is_known)
-            configuration = _configuration(paths, self._callers, objects)
+            configuration = _configuration(gateway, paths, self._callers, objects)
             events.start()
-            server: uvicorn.Server
+            server: Server
             if work is None:
-                server = uvicorn.Server(configuration)
+                server = Server(configuration)
                 _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end
                 self._greet()
                 server.run(sockets=[self._listener])
@@ -301,7 +313,7 @@ def _open_store(
     if is_first:
         events.require(opened)
     objects = ServedObjects(opened.objects.folder)
-    give(Given(lambda: opened.engine, opened.worker.queue, objects, nearness))
+    give(Given(lambda: opened.engine, opened.worker.queue, objects, nearness, sleep))
     if data is None:  # that of a folder has started
         opened.worker.start()
     return objects, opened
@@ -380,10 +392,17 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _configuration(paths: App, callers: Callers, objects: ServedObjects) -> uvicorn.Config:
+def _configuration(api: App, paths: App, callers: Callers, objects: ServedObjects) -> uvicorn.Config:
+    """Return the configuration of what serves `api` below API_PATHS, and all else by `paths`."""
+    others = with_files(paths, objects, is_wanted)
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        await (api if scope["path"].startswith(API_PATHS) else others)(scope, receive, send)
+
     return uvicorn.Config(
-        with_cors(with_files(paths, objects, is_wanted), callers),
-        http="h11",
+        with_cors(serve, callers),
+        http=READS_HTTP,
+        loop="asyncio",  # uvloop takes 2 MB of each process, for little
         ws="none",
         lifespan="off",
         log_config=None,
