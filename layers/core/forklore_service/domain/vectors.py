@@ -4,6 +4,8 @@ An entry never changes, so a vector is made once. A fork shows the entries of ot
 vectors: none is copied.
 """
 
+import sys
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -14,14 +16,39 @@ DECIMALS = 4
 """How near an entry is, is told in so many decimals. Equal ones are in the order of their age."""
 
 
+INDEXED_MAX = 127
+"""The largest number of a vector in the index."""
+
+
 class Vector(NamedTuple):
-    """The vector of a piece of an entry. model: what made it. packed: its numbers, as that does."""
+    """The vector of a piece of an entry. model: what made it. packed: its numbers, as that does.
+
+    shelf: where a search over all trees finds it; None: it does not.
+    """
 
     conversation_id: str
     entry_id: EntryId
     piece: int
     model: str
     packed: bytes
+    shelf: str | None = None
+
+
+def indexed(packed: bytes) -> list[int]:
+    """Return the numbers of a packed vector, whose length is 1, as the index compares them.
+
+    packed: two bytes a number, the lower one first. A cosine knows no length, so they are made as
+    large as one byte allows.
+
+    >>> indexed(array("h", [3, -6]).tobytes()), indexed(array("h", [0, 0]).tobytes())
+    ([64, -127], [0, 0])
+    """
+    numbers = array("h")
+    numbers.frombytes(packed)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    most = max(map(abs, numbers), default=0) or 1
+    return [round(INDEXED_MAX * number / most) for number in numbers]
 
 
 class Known(NamedTuple):

@@ -245,7 +245,7 @@ class Reads:
     ) -> Iterator[Vector]:
         """Yield the vectors of a conversation's own entries between two positions."""
         of = keys.vectors_range(group_id, conversation_id, first=first, last=last)
-        return map(items.vector, self._source.query(of))
+        return map(items.vector, self._source.query(of, only=items.VECTOR_FIELDS))
 
     def vector_keys(self, group_id: str, conversation_id: str, *, first: EntryId) -> Iterator[Key]:
         """Yield the keys of the VEC items of a conversation's own entries from a position on."""

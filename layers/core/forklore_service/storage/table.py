@@ -82,6 +82,7 @@ class Table:
     objects: the bytes of attachments; None: this deployment keeps none.
     nearness: what a search by meaning asks; None: there is no such search.
     vectors: those that this process has read.
+    by_meaning: whether the table has the index of vectors.
     """
 
     def __init__(
@@ -95,8 +96,10 @@ class Table:
         objects: Objects | None = None,
         nearness: Nearness | None = None,
         vectors: VectorCache | None = None,
+        by_meaning: bool = False,
     ) -> None:
         self.connection = connection
+        self.by_meaning = by_meaning
         self.objects = objects
         self.nearness = nearness
         self.vectors = vectors or VectorCache()
@@ -122,6 +125,7 @@ class Table:
             objects=self.objects,
             nearness=self.nearness,
             vectors=self.vectors,
+            by_meaning=self.by_meaning,
         )
 
     @property
