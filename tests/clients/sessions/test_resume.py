@@ -449,7 +449,7 @@ def test_from_claude_code_to_codex_and_back_nothing_is_lost_and_nothing_is_twice
         if row["isCurrent"]
     ]
 
-    def said() -> list[object]:
+    def said() -> list[Any]:
         return [json.loads(line)["content"] for line in run(f"log {shown} --reverse -n 1000 --json").lines]
 
     def goes_on(program: str) -> None:
