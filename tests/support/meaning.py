@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from forklore_local.in_process.nearness import EmbeddedTexts
+from forklore_service.storage.schema import DIMENSIONS
 
 TOPICS = {"hotel": 0, "inn": 0, "lodging": 0, "fish": 1, "sardine": 1, "train": 2, "railway": 2}
 
@@ -19,12 +20,20 @@ class Model:
         if self.error is not None:
             raise self.error
         self.asked += texts
-        return [vector_of(text) for text in texts]
+        return vectors_of(texts)
+
+
+def vectors_of(texts: list[str]) -> list[list[float]]:
+    """Return the vector of each text."""
+    return [vector_of(text) for text in texts]
 
 
 def vector_of(text: str) -> list[float]:
-    """Return how often a text names each topic, and a little that all texts have."""
-    vector = [0.0, 0.0, 0.0, 0.1]
+    """Return how often a text names each topic, and a little that all texts have.
+
+    It is as long as the vectors of an index.
+    """
+    vector = [0.0, 0.0, 0.0, 0.1, *[0.0] * (DIMENSIONS - 4)]
     for word in text.lower().replace(".", " ").replace("?", " ").split():
         if word in TOPICS:
             vector[TOPICS[word]] += 1

@@ -16,7 +16,7 @@ from forklore_local.server.asgi import Scope
 from forklore_local.server.identity import read_authorizer
 from forklore_local.server.invocation import LambdaContext, invoke, load_handler
 from forklore_local.server.payload import build_event, read_answer
-from forklore_local.server.routing import Function, find_route
+from forklore_local.server.routing import Function, Routes
 from forklore_local.server.store import set_environment
 from forklore_service.aws.wiring import Given, give, open_table
 from tools.deployment.template import Template, read_template
@@ -60,7 +60,7 @@ class Gateway:
     def __init__(self, template: Template, **roles: str) -> None:
         """roles: user ids by the authorizer's own setting, such as FORKLORE_ADMINS."""
         self.template = template
-        self._functions = template.functions
+        self._functions, self._routes = template.functions, Routes(template.functions)
         self._handlers = {function.name: load_handler(function) for function in template.functions}
         keys = ",".join(f"{client}={key}" for client, key in AGENTS.items())
         self._authorize = read_authorizer({"FORKLORE_API_KEYS": keys, **roles})
@@ -83,7 +83,7 @@ class Gateway:
             "scheme": "http",
             "http_version": "1.1",
         }
-        match = find_route(self._functions, method=method, raw_path=path)
+        match = self._routes.find(method=method, raw_path=path)
         assert match is not None, "the template has a $default route"
         authorizer = self._authorize(scope["headers"])
         return match.function, build_event(

@@ -107,8 +107,8 @@ class Tree:
     names.
     chunked: how many chunks the body has, by entry, for bodies that lie in BLOB items.
     naming: by entry, the attachments that it names. naming_by: the author of each such entry.
-    vectors: by conversation and entry, the model of each of its vectors, by the piece, and the
-    bytes of it. erased: the entries that were erased.
+    vectors: by conversation and entry, the model of each of its vectors, by the piece, the
+    bytes of it, and the shelf. erased: the entries that were erased.
     records: by live conversation, its key in the local index. remnants: by removed branch.
     to_prune: the branches that have a job. gone: conversations that items name, and that may have
     been removed from the tree without a trace but their ids.
@@ -123,7 +123,7 @@ class Tree:
     changes: dict[str, int] = field(default_factory=dict)
     contexts: dict[tuple[str, str], Ctx] = field(default_factory=dict)
     keyed: dict[tuple[str, str], str] = field(default_factory=dict)
-    vectors: dict[tuple[str, str], dict[int, tuple[str, int]]] = field(default_factory=dict)
+    vectors: dict[tuple[str, str], dict[int, tuple[str, int, str | None]]] = field(default_factory=dict)
     erased: set[str] = field(default_factory=set)
     listed: set[ListKey] = field(default_factory=set)
     records: dict[str, str | None] = field(default_factory=dict)

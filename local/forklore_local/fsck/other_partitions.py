@@ -30,6 +30,7 @@ INVARIANTS = {
     Kind.JOB: 10,
     Kind.CHILD: 10,
     Kind.ERASED_TREE: 19,
+    Kind.SHELF: 22,
 }
 """The items outside of trees, each with the rule that it must agree with."""
 
@@ -66,6 +67,8 @@ def check(survey: Survey) -> Iterator[Finding]:
     implied_keys.update(attachments.jobs(survey.files.values()))
     for key, said in survey.outside.items():
         if kind_of(key) is Kind.ERASED_TREE and not _is_over(survey, key):
+            continue
+        if kind_of(key) is Kind.SHELF:  # the user's trees may be gone
             continue
         if key not in implied_keys and said is not RETIRED:
             yield _finding("orphan", key, "no tree implies it", _tree_of(key, said))
@@ -146,8 +149,15 @@ def _list_rows(tree: Tree, survey: Survey) -> Iterator[Implied]:
         place = ListKey(group.created_at, tree.group_id)
         told = TreeRow(place, member.level, member.is_archived)
         if isinstance(row, TreeRow):  # earlier versions told no level; when the row moved, only it tells
-            told = told._replace(level=row.level and told.level, moves=row.moves)
+            told = told._replace(
+                level=row.level and told.level, moves=row.moves, shelf=row.shelf and group.shelf
+            )
         yield Implied(key, told, needed)
+    row = survey.outside.get(
+        keys.user_tree(group.owner, group.created_at, tree.group_id, is_child=group.is_child)
+    )
+    if tree.is_live and group.shelf is not None and isinstance(row, TreeRow) and row.shelf is None:
+        yield Implied(keys.shelf(group.owner), group.shelf)
 
 
 def _transfers(tree: Tree) -> Iterator[Implied]:

@@ -21,6 +21,7 @@ class Kind(StrEnum):
     MEM = "mem"
     ENTRY = "entry"
     KEY = "key"
+    SHELF = "shelf"
     VEC = "vec"
     CHILD = "child"
     BLOB = "blob"
@@ -73,7 +74,7 @@ SHAPES = {
         "owner:S createdAt:S state:S members:N version:N conversations:N children:N",
         "parent:S childKey:S nonce:S G1:S G1S:S deletedAt:S neverLive:BOOL"
         " rewriting:S current:S promotedBy:S promotions:N usedAt:S forkedAt:S memberChange:M spreading:S"
-        " cascaded:BOOL embedded:BOOL",
+        " cascaded:BOOL embedded:BOOL shelf:S",
     ),
     Kind.CONV: _shape(
         "createdAt:S",
@@ -98,11 +99,12 @@ SHAPES = {
         " copiedFrom:S indexed:B erased:BOOL files:S",
     ),
     Kind.KEY: _shape("entry:S"),
-    Kind.VEC: _shape("m:S v:B"),
+    Kind.VEC: _shape("m:S v:B", "V:L shelf:S g:S c:S"),
+    Kind.SHELF: _shape("shelf:S"),
     Kind.CHILD: _shape("", "startedByEntryId:S"),
     Kind.BLOB: _shape("data:B"),
     Kind.PTR: _shape("", "group:S nonce:S retired:BOOL ttl:N"),
-    Kind.USER_TREE: _shape("", "level:S archived:BOOL L1:S moves:B"),
+    Kind.USER_TREE: _shape("", "level:S archived:BOOL L1:S moves:B shelf:S"),
     Kind.NAME: _shape(
         "conversation:S revision:N createdAt:S updatedAt:S nonce:S",
         "clientId:S data:S previous:S",
@@ -153,6 +155,8 @@ _IN_TREE = {
     "XFER": Kind.XFER,
 }
 """The kinds in a tree's partition except entries, by the beginning of their sort keys."""
+_IN_USER = {"XFER": Kind.XFER, "NAME": Kind.NAME, "FILE": Kind.USER_FILE, "SHELF": Kind.SHELF}
+"""Those in a user's partition except rows of the list of trees, in the same way."""
 
 
 def kind_of(key: Key) -> Kind | None:
@@ -165,7 +169,7 @@ def kind_of(key: Key) -> Kind | None:
     if ids.is_uuid(key.partition):
         return Kind.ENTRY if key.sort[:1].isdigit() else _IN_TREE.get(sort)
     if prefix == "USER":
-        return {"XFER": Kind.XFER, "NAME": Kind.NAME, "FILE": Kind.USER_FILE}.get(sort, Kind.USER_TREE)
+        return _IN_USER.get(sort, Kind.USER_TREE)
     if prefix == "FILE":
         return {"FILE": Kind.FILE, "REF": Kind.REF}.get(sort)
     if prefix == "RETENTION":

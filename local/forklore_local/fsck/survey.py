@@ -286,8 +286,15 @@ class Survey:
         _require(ids.is_uuid(vector.conversation_id) and ids.is_entry_id(vector.entry_id))
         _require(keys.vector(key.partition, *vector[:3]) == key and 0 <= vector.piece < PIECES_MAX)
         _require(bool(vector.model) and bool(vector.packed))
+        whole = items.vector_item(key.partition, vector)
+        _require(all(item.get(name) == whole.get(name) for name in ("V", "g", "c")))
         of = vector.conversation_id, vector.entry_id
-        self._tree(key).vectors.setdefault(of, {})[vector.piece] = vector.model, len(vector.packed)
+        told = vector.model, len(vector.packed), vector.shelf
+        self._tree(key).vectors.setdefault(of, {})[vector.piece] = told
+
+    def _shelf(self, key: Key, item: Item) -> None:
+        _require(item["shelf"]["S"] != "")
+        self.outside[key] = item["shelf"]["S"]
 
     def _child(self, key: Key, item: Item) -> None:
         _, parent_id, created_at, child_id = key.sort.split("#")
@@ -492,6 +499,7 @@ _TAKE: dict[Kind, Callable[[Survey, Key, Item], Any]] = {
     Kind.ENTRY: Survey._entry,
     Kind.KEY: Survey._entry_key,
     Kind.VEC: Survey._vector,
+    Kind.SHELF: Survey._shelf,
     Kind.CHILD: Survey._child,
     Kind.BLOB: Survey._blob,
     Kind.PTR: Survey._pointer,

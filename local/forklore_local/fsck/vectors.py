@@ -29,6 +29,8 @@ def check(tree: Tree) -> Iterator[Finding]:
             yield Finding(first, "orphan_vec", "its tree has no such history", RULE, tree.group_id)
         elif entry_id in tree.erased:
             yield Finding(first, "erased_vec", "the entry was erased", RULE, tree.group_id)
-        for model, size in pieces.values():
+        for model, size, shelf in pieces.values():
+            if shelf not in (None, tree.group.shelf):
+                yield Finding(first, "stray_vec", "its tree is on another one", RULE, tree.group_id)
             if size != lengths.setdefault(model, size):
                 yield Finding(first, "wrong_vec", "it is as long as no other one", RULE, tree.group_id)

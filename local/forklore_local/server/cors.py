@@ -14,6 +14,8 @@ HEADERS = (
 EXPOSED = ("Retry-After", "X-Request-Id", "Forklore-Cost", "ETag", "Forklore-Ask-Again-Ms")
 """The same three lists are in template.yaml."""
 
+_ASKED = frozenset({b"host", b"origin", b"access-control-request-method"})
+
 
 def with_cors(app: App, callers: Callers) -> App:
     """Return `app` for `callers`, with CORS headers in its answers and in those to a preflight.
@@ -24,7 +26,8 @@ def with_cors(app: App, callers: Callers) -> App:
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         sent: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
-            sent.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
+            if name in _ASKED:
+                sent.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
         refusal = callers.refusal(sent)
         if refusal is not None:
             headers = [("content-type", "application/json"), ("vary", "Origin"), ("connection", "close")]

@@ -1,7 +1,10 @@
 """Forklore's functions, as the local server runs them. A test compares them with template.yaml."""
 
+from collections.abc import Iterable, Mapping
+
 from forklore_local.server.routing import DEFAULT_ROUTE, Function, Route
 from forklore_service.aws import handlers
+from forklore_service.aws.http import HttpApi
 
 HTTP = {
     "conversations": "ConversationsFunction",
@@ -19,6 +22,12 @@ HTTP_TIMEOUT_SECONDS = 29
 def http_functions() -> tuple[Function, ...]:
     """Return the functions that requests call. The worker does what is left to do."""
     return tuple(_http_function(name) for name in HTTP)
+
+
+def http_apis(functions: Iterable[Function]) -> Mapping[str, HttpApi]:
+    """Return what forklore's own among the functions serve, by their names."""
+    own = (function for function in functions if function.module == handlers.__name__)
+    return {function.name: handlers.http_api(function.attribute) for function in own}
 
 
 def _http_function(name: str) -> Function:

@@ -14,22 +14,45 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from forklore_local.server.asgi import Headers, Receive, Response, Scope, Send, send_response
 from forklore_local.server.commits import Commits
-from forklore_local.server.invocation import EventTooLargeError, HandlerError, invoke, load_handler
+from forklore_local.server.invocation import (
+    EventTooLargeError,
+    HandlerError,
+    NotAtOnceError,
+    ask,
+    at_once,
+    invoke,
+    load_handler,
+)
 from forklore_local.server.log import FRAMES, frames
-from forklore_local.server.payload import build_event, read_answer
-from forklore_local.server.routing import BadPathError, Function, Match, find_route
+from forklore_local.server.payload import build_event, query_of, read_answer, read_request
+from forklore_local.server.routing import BadPathError, Function, Match, Routes
 from forklore_service.api.responses import error_response
 from forklore_service.api.watching import is_news
+from forklore_service.aws.http import HttpApi
 from forklore_service.errors import ForkloreError, UnavailableError
 
 HANDLER_THREADS = 32
 HEALTH = "GET /v1/health"
+SHORT = frozenset(
+    f"GET /v1/conversations/{{conversationId}}{rest}" for rest in ("", "/entries", "/entries/{entryId}")
+)
+"""Reads that are answered in the thread of the event loop, as a hop to another one costs as much.
+
+They wait for no writer. One that would sleep goes to a thread after all, and so does one that has
+other parameters than SHORT_QUERY or asks for a longer page than SHORT_PAGE.
+"""
+SHORT_QUERY, SHORT_PAGE = frozenset({"tail", "limit", "afterCursor", "beforeCursor"}), 50
+_SHORT_LIMITS = frozenset(map(str, range(SHORT_PAGE + 1)))
 FAILED = 500
 """The first status of an error of the server's own."""
+SMALL_BYTES = 1 << 19
+"""No event of a request with such a body is over Lambda's limit."""
 REQUEST_BYTES_MAX = 10 * 1024 * 1024  # HTTP API quotas: payload size
 ASK_AGAIN = "forklore-ask-again-ms"
 """The header of an answer to who watches: 0 where the next request is held, too."""
@@ -42,7 +65,10 @@ class Gateway:
 
     A function without routes is not imported, because no request is for it.
 
-    authorize: returns the authorizer's context for a request's headers.
+    apis: of functions that are asked without an event and a payload, which their answers do not
+    show. A request that may be over Lambda's limit goes through them all the same.
+    authorize: returns the authorizer's context for a request's headers. authorize_waits: whether it
+    may wait for an answer of others; then it is asked in a thread.
     commits: what requests with `wait` are held for; None: they are answered at once, as on Lambda.
     explain: returns a function's answer with what is added on a developer's machine only.
     health: returns what an answer of `checkHealth` also tells. Raises a ForkloreError if the store
@@ -56,14 +82,16 @@ class Gateway:
         functions: Sequence[Function],
         *,
         authorize: Callable[[Headers], Mapping[str, Any]],
+        authorize_waits: bool = False,
+        apis: Mapping[str, HttpApi] = MappingProxyType({}),
         commits: Commits | None = None,
         explain: Callable[[Response], Response] = lambda response: response,
         health: Callable[[], Mapping[str, str]] = dict,
         timeout_seconds: float = GATEWAY_TIMEOUT_SECONDS,
     ) -> None:
-        self._functions = functions
+        self._routes, self._apis = Routes(functions), apis
         self._handlers = {function.name: load_handler(function) for function in functions if function.routes}
-        self._authorize = authorize
+        self._authorize, self._authorize_waits = authorize, authorize_waits
         self._commits = commits
         self._explain = explain
         self._health = health
@@ -78,7 +106,7 @@ class Gateway:
         raw_path = scope["raw_path"].decode("latin-1")
         match = None
         try:
-            match = find_route(self._functions, method=scope["method"], raw_path=raw_path)
+            match = self._routes.find(method=scope["method"], raw_path=raw_path)
         except BadPathError:
             response = _message(400, "Bad Request")
         else:
@@ -88,6 +116,8 @@ class Gateway:
         response.headers.append(("apigw-requestid", request_id))
         await send_response(send, response)
         is_failed = response.status >= FAILED
+        if not (is_failed or _log.isEnabledFor(logging.INFO)):
+            return
         told = {
             "method": asked,
             "route": match.route.key if match else "no route",
@@ -102,10 +132,15 @@ class Gateway:
         body = await _read_body(receive)
         if body is None:  # the client is gone
             return _message(400, "Bad Request")
-        context = self._authorize(scope["headers"])
-        event = build_event(scope, body, match=match, authorizer=context, request_id=request_id)
         try:
-            response = await self._watch(match.function, event, receive)
+            if self._authorize_waits:
+                context = await asyncio.to_thread(self._authorize, scope["headers"])
+            else:
+                context = self._authorize(scope["headers"])
+            asking = self._asking(scope, body, match, context, request_id)
+            response = self._at_once(match, scope, asking)
+            if response is None:
+                response = await self._watch(match.function, scope, asking, receive)
             if match.route.key == HEALTH:
                 response = await self._with_health(response)
             return self._explain(response)
@@ -122,6 +157,29 @@ class Gateway:
             _log.error("failed", extra={**told, FRAMES: frames(error.__cause__)})
         return _message(500, "Internal Server Error")  # also for a function that Lambda stopped
 
+    def _asking(
+        self, scope: Scope, body: bytes, match: Match, context: Mapping[str, Any], request_id: str
+    ) -> Callable[[], Response]:
+        """Return what asks the function. Raises EventTooLargeError, HandlerError, ValueError."""
+        function = match.function
+        api = self._apis.get(function.name)
+        if api is not None and len(body) <= SMALL_BYTES:
+            return partial(ask, function, api, read_request(scope, body, match=match, authorizer=context))
+        event = build_event(scope, body, match=match, authorizer=context, request_id=request_id)
+        return lambda: read_answer(invoke(function, self._handlers[function.name], event))
+
+    def _at_once(self, match: Match, scope: Scope, asking: Callable[[], Response]) -> Response | None:
+        """Return the answer to a short read of what this process stores; None for all else."""
+        if self._commits is None or match.route.key not in SHORT or match.function.name not in self._apis:
+            return None
+        query = query_of(scope) if scope["query_string"] else {}
+        if not query.keys() <= SHORT_QUERY or query.get("limit", "0") not in _SHORT_LIMITS:
+            return None
+        try:
+            return at_once(asking)
+        except NotAtOnceError:
+            return None
+
     async def _with_health(self, response: Response) -> Response:
         """Return the answer of `checkHealth` with what `health` tells; 503 if it raises."""
         try:
@@ -134,21 +192,23 @@ class Gateway:
             return Response(refused.status, headers, refused.text.encode())
         return replace(response, body=json.dumps({**json.loads(response.body), **told}).encode())
 
-    async def _watch(self, function: Function, event: dict[str, Any], receive: Receive) -> Response:
+    async def _watch(
+        self, function: Function, scope: Scope, asking: Callable[[], Response], receive: Receive
+    ) -> Response:
         """Return the answer to a request. One with `wait` is held until its answer is news.
 
         It is held here, not in a handler: after each commit the function is asked again. So it sees
         each time who asks, and what they may see now.
         """
-        commits, query = self._commits, event.get("queryStringParameters", {})
+        commits, query = self._commits, query_of(scope) if scope["query_string"] else {}
         wait, after = query.get("wait", "0"), query.get("after")
         if commits is None or wait == "0":
-            return read_answer(await self._invoke(function, event))
+            return await self._in_time(function, asking)
         started, gone = time.monotonic(), asyncio.ensure_future(receive())
         try:
             while True:
                 seen = await asyncio.to_thread(commits.moment)
-                response = read_answer(await self._invoke(function, event))
+                response = await self._in_time(function, asking)
                 if is_news(response.status, response.body.decode(), after):
                     break
                 left_s = started + int(wait) - time.monotonic()
@@ -159,10 +219,9 @@ class Gateway:
         headers = [(name, "0" if name == ASK_AGAIN else value) for name, value in response.headers]
         return Response(response.status, headers, response.body)
 
-    async def _invoke(self, function: Function, event: dict[str, Any]) -> Any:
-        """Return the handler's answer. Raises what `invoke` does, and TimeoutError."""
-        loop, handler = asyncio.get_running_loop(), self._handlers[function.name]
-        call = loop.run_in_executor(self._threads, invoke, function, handler, event)
+    async def _in_time(self, function: Function, asking: Callable[[], Response]) -> Response:
+        """Return the answer, from a thread. Raises what `asking` does, and TimeoutError."""
+        call = asyncio.get_running_loop().run_in_executor(self._threads, asking)
         return await asyncio.wait_for(call, min(function.timeout_seconds, self._timeout_seconds))
 
 

@@ -2,12 +2,17 @@
 
 import importlib
 import json
+import threading
 import time
 import uuid
 from collections.abc import Callable
 from typing import Any
 
+from forklore_local.server.asgi import Response
+from forklore_local.server.payload import answered
 from forklore_local.server.routing import Function
+from forklore_service.aws.http import HttpApi
+from forklore_service.aws.http_events import HttpEvent
 
 PAYLOAD_BYTES_MAX = 6_291_556  # Lambda quotas: 6 MB each way; this is the figure in the service's own error
 
@@ -23,6 +28,10 @@ class EventTooLargeError(Exception):
 
 class HandlerError(Exception):
     """The handler raised an error (see `__cause__`), or its answer is not JSON or is too large."""
+
+
+class NotAtOnceError(BaseException):
+    """A request that was to be answered at once would have to sleep. No part of it catches this."""
 
 
 class LambdaContext:
@@ -66,11 +75,51 @@ def invoke(function: Function, handler: Handler, event: dict[str, Any]) -> Any:
         raise EventTooLargeError
     try:
         received, size = _through_json(handler(sent, LambdaContext(function)))
+    except NotAtOnceError:
+        raise
     except BaseException as error:  # also SystemExit, which must not end this process
         raise HandlerError("raised, or returned what JSON cannot hold") from error
     if size > PAYLOAD_BYTES_MAX:
         raise HandlerError(f"answered {size} bytes; the limit is {PAYLOAD_BYTES_MAX}")
     return received
+
+
+def ask(function: Function, api: HttpApi, request: HttpEvent) -> Response:
+    """Return the answer of a function of forklore's own, as it would be through Lambda.
+
+    The request must be within Lambda's limit. Raises HandlerError.
+    """
+    try:
+        answer = api.answer(request, LambdaContext(function))
+        response = answered(answer)
+    except NotAtOnceError:
+        raise
+    except BaseException as error:
+        raise HandlerError("raised, or returned what cannot be sent") from error
+    if len(response.body) * CHARACTER_BYTES_MAX > PAYLOAD_BYTES_MAX:
+        _, size = _through_json(answer._asdict())
+        if size > PAYLOAD_BYTES_MAX:
+            raise HandlerError(f"answered {size} bytes; the limit is {PAYLOAD_BYTES_MAX}")
+    return response
+
+
+_of_thread = threading.local()
+
+
+def at_once(asking: Callable[[], Response]) -> Response:
+    """Return an answer without any sleep. Raises NotAtOnceError, and what `asking` raises."""
+    _of_thread.is_hasty = True
+    try:
+        return asking()
+    finally:
+        _of_thread.is_hasty = False
+
+
+def sleep(seconds: float) -> None:
+    """Sleep, where the store is asked. Raises NotAtOnceError inside `at_once`."""
+    if getattr(_of_thread, "is_hasty", False):
+        raise NotAtOnceError
+    time.sleep(seconds)
 
 
 def _through_json(message: Any) -> tuple[Any, int]:

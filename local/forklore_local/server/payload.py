@@ -1,6 +1,7 @@
 """HTTP to API Gateway's event, and a handler's answer to HTTP, in payload format 2.0.
 
-Pure, except that an event has the time.
+`read_request` and `answered` are the same without the event and the payload, for what this process
+asks of the service itself. Pure, except that an event has the time.
 
 Source: API Gateway developer guide, "Create AWS Lambda proxy integrations for HTTP APIs".
 """
@@ -15,12 +16,16 @@ from urllib.parse import parse_qsl
 
 from forklore_local.server.asgi import Response, Scope, header_text
 from forklore_local.server.routing import Match
+from forklore_service.aws.http import HttpAnswer
+from forklore_service.aws.http_events import HttpEvent
 
 API_ID = "1234567890"
 """The HTTP API's id in events. `sam local` has the same one, so `events/` works with both."""
 HOP_BY_HOP = frozenset(
     ["connection", "expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"]
 )
+TEXT_PLAIN = "text/plain;charset=UTF-8"
+"""The type of an answer that names none."""
 TEXT_TYPE = re.compile(r"text/.*|application/(.*\+)?(json|xml)|application/javascript", re.IGNORECASE)
 HEADER_LINE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+:[\t\x20-\x7e\x80-\ud7ff\ue000-\U0010ffff]*")
 
@@ -59,7 +64,7 @@ def build_event(
     }
     optional = {
         "cookies": cookies,
-        "queryStringParameters": _joined(parse_qsl(raw_query, keep_blank_values=True)),
+        "queryStringParameters": query_of(scope),
         "pathParameters": match.path_parameters,
     }
     return {
@@ -72,6 +77,39 @@ def build_event(
         **{name: value for name, value in optional.items() if value},
         **_body(body, content_type=headers.get("content-type", "text/plain")),
     }
+
+
+def read_request(scope: Scope, body: bytes, *, match: Match, authorizer: Mapping[str, Any]) -> HttpEvent:
+    """Return what the service reads of the event that `build_event` makes."""
+    headers = _joined((name.decode("latin-1"), header_text(value)) for name, value in scope["headers"])
+    held = _body(body, content_type=headers.get("content-type", "text/plain"))
+    return HttpEvent(
+        route_key=match.route.key,
+        method=scope["method"],
+        path=match.path,
+        path_parameters=match.path_parameters,
+        query_string=scope["query_string"].decode("latin-1"),
+        headers=headers,
+        body=held.get("body", ""),
+        is_base64=held["isBase64Encoded"],
+        authorizer=authorizer,
+    )
+
+
+def answered(answer: HttpAnswer) -> Response:
+    """Return what `read_answer` does for the payload of an answer of the service.
+
+    Raises ValueError for a text that is not Unicode.
+    """
+    lines = {"content-type": TEXT_PLAIN}
+    for name, value in answer.headers.items():
+        lines[name.lower()] = value
+    return Response(answer.statusCode, list(lines.items()), answer.body.encode())
+
+
+def query_of(scope: Scope) -> dict[str, str]:
+    """Return the query parameters as API Gateway decodes them."""
+    return _joined(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
 
 
 def read_answer(answer: Any) -> Response:
@@ -89,7 +127,7 @@ def read_answer(answer: Any) -> Response:
         raise ValueError("statusCode is not an integer from 200 to 599, or body is not a string")
     if not isinstance(headers, dict) or not isinstance(cookies, list):
         raise ValueError("headers is not an object, or cookies is not an array")
-    lines = {"content-type": "text/plain;charset=UTF-8"} | {k.lower(): _plain(v) for k, v in headers.items()}
+    lines = {"content-type": TEXT_PLAIN} | {k.lower(): _plain(v) for k, v in headers.items()}
     pairs = [(k, v) for k, v in lines.items() if k not in HOP_BY_HOP and k != "content-length"]
     pairs += [("set-cookie", _plain(cookie)) for cookie in cookies]
     if not all(HEADER_LINE.fullmatch(f"{name}:{value}") for name, value in pairs):

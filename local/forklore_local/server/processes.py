@@ -80,7 +80,31 @@ class Work:
             _readable([self._others, self.channel])
 
 
-class WorkersServer(uvicorn.Server):
+class Server(uvicorn.Server):
+    """Serves as uvicorn does, which looks ten times a second whether it shall end.
+
+    This looks once a second, and as soon as it is told.
+    """
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._told: Callable[[], object] = lambda: None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        with suppress(RuntimeError):  # it has ended already
+            self._told()
+
+    async def main_loop(self) -> None:
+        loop, ending, ticks = asyncio.get_running_loop(), asyncio.Event(), 0
+        self._told = lambda: loop.call_soon_threadsafe(ending.set)
+        while not await self.on_tick(ticks):  # the date of the answers is of each tenth tick
+            ticks += 10
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ending.wait(), 1)
+
+
+class WorkersServer(Server):
     """Serves the connections that come through a channel, until it is told to stop.
 
     Signals are for the listening process: a terminal or a service manager sends them to all.
@@ -110,6 +134,7 @@ class WorkersServer(uvicorn.Server):
         if came == STOP:
             loop.remove_reader(self._channel)
             self.should_exit = True
+            self._told()
             return
         self._tell()
         if not handles and not self._is_full:

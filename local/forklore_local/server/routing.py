@@ -8,7 +8,6 @@ characters in paths, published captures of live HTTP APIs (github.com/hotsock/vo
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from urllib.parse import unquote
 
 _BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
@@ -69,6 +68,8 @@ def decoded(raw_path: str) -> str:
 
     Raises BadPathError if two hexadecimal digits do not follow a per cent sign, or an encoded one.
     """
+    if "%" not in raw_path:
+        return raw_path.partition("?")[0]
     without_query = unquote(_checked(raw_path)).partition("?")[0]
     return unquote(_checked(without_query))
 
@@ -79,29 +80,34 @@ def _checked(path: str) -> str:
     return path
 
 
-def find_route(functions: Iterable[Function], *, method: str, raw_path: str) -> Match | None:
-    """Return the most specific match, or None if nothing fits and there is no `$default` route.
-
-    raw_path: as sent, still percent-encoded. Raises BadPathError as `decoded` does.
+class Routes:
+    """The routes of some functions, the most specific first.
 
     A full match wins over a greedy one, a literal segment over a parameter, a method over ANY, and
     every route over `$default`. HEAD and OPTIONS are methods like any other. A final slash is a
     segment.
     """
-    path = decoded(raw_path)
-    given = path.split("/")
-    matches = [
-        Match(function, route, path, parameters)
-        for function in functions
-        for route in function.routes
-        if route.method in (method, ANY) and (parameters := _path_parameters(route.path, given)) is not None
-    ]
-    return min(matches, key=lambda match: _specificity(match.route), default=None)
 
+    def __init__(self, functions: Iterable[Function]) -> None:
+        pairs = [(function, route) for function in functions for route in function.routes]
+        pairs.sort(key=lambda pair: _specificity(pair[1]))
+        known = {route.method for _, route in pairs}
+        self._of = {
+            method: [(*pair, pair[1].path.split("/")) for pair in pairs if pair[1].method in (method, ANY)]
+            for method in {*known, ANY}
+        }
 
-@cache
-def _segments(rule: str) -> list[str]:
-    return rule.split("/")
+    def find(self, *, method: str, raw_path: str) -> Match | None:
+        """Return the most specific match, or None if nothing fits and there is no `$default` route.
+
+        raw_path: as sent, still percent-encoded. Raises BadPathError as `decoded` does.
+        """
+        path = decoded(raw_path)
+        given = path.split("/")
+        for function, route, wanted in self._of.get(method, self._of[ANY]):
+            if (parameters := _path_parameters(wanted, given)) is not None:
+                return Match(function, route, path, parameters)
+        return None
 
 
 def _specificity(route: Route) -> tuple[int, list[bool], bool]:
@@ -111,14 +117,13 @@ def _specificity(route: Route) -> tuple[int, list[bool], bool]:
     return int(route.path.endswith("+}")), parameters, route.method == ANY
 
 
-def _path_parameters(rule: str, given: Sequence[str]) -> dict[str, str] | None:
-    """Return the values of the parameters in `rule`, or None if it does not match.
+def _path_parameters(wanted: Sequence[str], given: Sequence[str]) -> dict[str, str] | None:
+    """Return the values of the parameters in a route's segments, or None if it does not match.
 
-    given: the segments of the path. The empty rule, which is `$default`, matches every path.
+    given: the segments of the path. `$default`, which has one empty segment, matches every path.
     """
-    if not rule:
+    if wanted == [""]:
         return {}
-    wanted = _segments(rule)
     parameters = {}
     if wanted[-1].endswith("+}"):
         given = [*given[: len(wanted) - 1], "/".join(given[len(wanted) - 1 :])]

@@ -841,7 +841,7 @@ CORRUPTIONS = [
     a(
         "a vector of another conversation's entry",
         "orphan_vec",
-        lambda m: m.copy_to(meant(m, 0), keys.vector(MEANT, STRANGER, EntryId(m.world.meant[0]), 0)),
+        lambda m: m.copy_to(meant(m, 2), keys.vector(MEANT, STRANGER, EntryId(m.world.meant[2]), 0)),
     ),
     a(
         "a vector of an erased entry",
@@ -854,6 +854,24 @@ CORRUPTIONS = [
         ),
     ),
     a("a vector as long as no other", "wrong_vec", lambda m: m.change(meant(m, 2), v=binary(b"12"))),
+    a(
+        "a vector on another shelf",
+        "stray_vec",
+        lambda m: m.change(meant(m, 0), shelf=text("0" * 16)),
+    ),
+    a(
+        "a vector in the index that is another one",
+        "malformed_vec",
+        lambda m: m.change(meant(m, 0), g=text(PLAIN)),
+    ),
+    a("a shelf without an id", "malformed_shelf", lambda m: m.change(keys.shelf("ann"), shelf=text(""))),
+    a("an owner who has lost their shelf", "missing_shelf", lambda m: m.take(keys.shelf("ann"))),
+    a("another shelf", "wrong_shelf", lambda m: m.change(keys.shelf("ann"), shelf=text("0" * 16))),
+    a(
+        "a row that names another shelf",
+        "wrong_user_tree",
+        lambda m: m.change(m.mine("ann", MEANT), shelf=text("0" * 16)),
+    ),
     a("a vector without numbers", "malformed_vec", lambda m: m.change(meant(m, 2), v=binary(b""))),
     a(
         "a vector of a piece that no entry has",

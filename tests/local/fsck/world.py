@@ -222,11 +222,17 @@ def _main_tree(process: Process) -> World:
 
 
 def _recalled(process: Process) -> list[str]:
-    """Make a tree whose entries have vectors, one of them two. Return these entries."""
-    meant = [say(process, MEANT, text) for text in ("The inn.", "fish " * 400, "A train.")]
-    process.table.nearness = nearness()
-    asked = {"query": "lodging", "searchType": "semantic"}
-    assert process.ask("searchConversations", ANN, conversationId=MEANT, **asked).status == 200
+    """Make a tree whose entries have vectors, one of them two. Return these entries.
+
+    The index holds all but those of the last entry.
+    """
+    process.table.nearness, process.table.by_meaning = nearness(), True
+    meant = []
+    for text in ("The inn.", "fish " * 400, "A train."):
+        meant.append(say(process, MEANT, text))
+        asked = {"query": "lodging", "searchType": "semantic"}
+        process.table.by_meaning = len(meant) < 3
+        assert process.ask("searchConversations", ANN, conversationId=MEANT, **asked).status == 200
     return meant
 
 

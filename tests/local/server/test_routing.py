@@ -1,6 +1,6 @@
 import pytest
 
-from forklore_local.server.routing import BadPathError, Function, Route, find_route
+from forklore_local.server.routing import BadPathError, Function, Route, Routes
 
 
 def function(*keys: str) -> Function:
@@ -28,7 +28,7 @@ GUIDE = ["GET /pets/dog/1", "GET /pets/dog/{id}", "GET /pets/{proxy+}", "ANY /{p
     ],
 )
 def test_the_most_specific_route_is_taken(method: str, path: str, key: str) -> None:
-    match = find_route([function(*reversed(GUIDE))], method=method, raw_path=path)
+    match = Routes([function(*reversed(GUIDE))]).find(method=method, raw_path=path)
 
     assert match is not None
     assert match.route.key == key
@@ -44,7 +44,7 @@ def test_the_most_specific_route_is_taken(method: str, path: str, key: str) -> N
 )
 def test_order_in_the_template_does_not_matter(keys: list[str], path: str, key: str) -> None:
     for several in (keys, keys[::-1]):
-        match = find_route([function(one) for one in several], method="GET", raw_path=path)
+        match = Routes([function(one) for one in several]).find(method="GET", raw_path=path)
         assert match is not None
         assert match.route.key == key
 
@@ -64,7 +64,7 @@ def test_order_in_the_template_does_not_matter(keys: list[str], path: str, key: 
 def test_without_a_default_route_other_requests_have_no_route(method: str, path: str) -> None:
     functions = [function("GET /v1/things/{id}", "GET /v1/greedy/{rest+}")]
 
-    assert find_route(functions, method=method, raw_path=path) is None
+    assert Routes(functions).find(method=method, raw_path=path) is None
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_without_a_default_route_other_requests_have_no_route(method: str, path:
 def test_a_path_is_decoded_as_recorded_events_of_api_gateway_show(
     path: str, parameters: dict[str, str]
 ) -> None:
-    match = find_route([function("GET /{id}/{rest+}")], method="GET", raw_path=path)
+    match = Routes([function("GET /{id}/{rest+}")]).find(method="GET", raw_path=path)
 
     assert match is not None
     assert match.path_parameters == parameters
@@ -89,4 +89,4 @@ def test_a_path_is_decoded_as_recorded_events_of_api_gateway_show(
 @pytest.mark.parametrize("path", ["/100%25done", "/100%", "/a%2", "/a%zz"])
 def test_a_per_cent_sign_that_escapes_nothing_is_refused(path: str) -> None:
     with pytest.raises(BadPathError):
-        find_route([function("$default")], method="GET", raw_path=path)
+        Routes([function("$default")]).find(method="GET", raw_path=path)

@@ -229,6 +229,7 @@ OTHERS = [
     keys.erasure(ROOT),
     keys.erased_tree(ROOT, ROOT),
     keys.retention(),
+    keys.shelf("ann"),
 ]
 """A key of each other kind of item."""
 EVERY_ENTRY = SortRange(ROOT, "0", ":")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from forklore_service.api.operation import Operation
+    from forklore_service.aws.http import HttpApi
 
 Handler = Callable[[Any, Any], Any]
 
@@ -47,13 +48,18 @@ def operations_of(function: str) -> "tuple[Operation, ...]":
     raise LookupError(f"no HTTP function {function!r}")
 
 
+def http_api(function: str) -> "HttpApi":
+    """Return what an HTTP function serves. Raises LookupError as `operations_of` does."""
+    from forklore_service.aws.http import HttpApi
+
+    return HttpApi(operations_of(function))
+
+
 def __getattr__(name: str) -> Handler:
     """Return the handler of the function `name`."""
     match name:
         case "conversations" | "entries" | "sharing" | "admin":
-            from forklore_service.aws.http import HttpApi
-
-            return HttpApi(operations_of(name)).handle
+            return http_api(name).handle
         case "agent":
             from forklore_service.aws.direct import handle
 

@@ -3,7 +3,8 @@
 import re
 import uuid
 from collections.abc import Iterable, Mapping
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from forklore_service.api import operations
 from forklore_service.api.operation import NOBODY, Operation
@@ -43,6 +44,16 @@ _HINTS = (
 _JSON = {"Content-Type": "application/json"}
 
 
+class HttpAnswer(NamedTuple):
+    """What the caller gets, as API Gateway expects it of a function: payload format 2.0."""
+
+    statusCode: int  # noqa: N815
+    body: str
+    headers: Mapping[str, str]
+    isBase64Encoded: bool = False  # noqa: N815
+    cookies: tuple[str, ...] = ()
+
+
 class HttpApi:
     """The operations that one function serves, by route key: `GET /v1/health`.
 
@@ -60,14 +71,22 @@ class HttpApi:
 
         Raises RuntimeError for a wrong setting. Lambda logs its message, which says what to set.
         """
-        settings, api_id = ServiceSettings.from_environment(), served_api()
-        watch = Stopwatch()
         try:
-            request = read_event(event, api_id)
+            request = read_event(event, served_api())
         except ValidationError as error:
-            return _refuse_event(error, context, watch)
+            return _refuse_event(error, context)._asdict()
+        return self.answer(request, context)._asdict()
+
+    def answer(self, request: HttpEvent, context: Any) -> HttpAnswer:
+        """Return the answer to a request, of which a gateway may have made an event.
+
+        Raises as `handle` does.
+        """
+        settings, watch = ServiceSettings.from_environment(), Stopwatch()
         operation = self._routes.get(request.route_key)
-        if operation is None or self._is_of_another(operation, request.path):
+        # `PATCH /v1/conversations/search` names no conversation, though API Gateway finds that
+        # route: a path without that parameter fits, which has no operation of this method.
+        if operation is None or any(fits(other, request.path) for other in self._closer[operation.path]):
             return _refuse_route(request, context, watch)
         is_read = writes_lines() or COST in request.headers
         record = RequestRecord(operation, usage=Consumption() if is_read else UNREAD)
@@ -79,13 +98,6 @@ class HttpApi:
         record.log(response.status, request_id, settings)
         _log(request, response, request_id, context, watch, record)
         return _http_response(response, request_id, _cost(record.usage) if COST in request.headers else None)
-
-    def _is_of_another(self, operation: Operation, path: str) -> bool:
-        """Return whether a path without that parameter fits, which has no operation of this method.
-
-        `PATCH /v1/conversations/search` names no conversation, though API Gateway finds that route.
-        """
-        return any(fits(other, path) for other in self._closer[operation.path])
 
 
 def _run(request: HttpEvent, context: Any, record: RequestRecord, settings: ServiceSettings) -> Response:
@@ -109,15 +121,16 @@ def _run(request: HttpEvent, context: Any, record: RequestRecord, settings: Serv
         )
 
 
-def _refuse_event(error: ValidationError, context: Any, watch: Stopwatch) -> dict[str, Any]:
+def _refuse_event(error: ValidationError, context: Any) -> HttpAnswer:
     """Return the response to an event that is not of the HTTP API."""
+    watch = Stopwatch()
     request_id = _request_id({}, context)
     response = error_response(error, request_id)
     _log(None, response, request_id, context, watch)
     return _http_response(response, request_id)
 
 
-def _refuse_route(request: HttpEvent, context: Any, watch: Stopwatch) -> dict[str, Any]:
+def _refuse_route(request: HttpEvent, context: Any, watch: Stopwatch) -> HttpAnswer:
     """Return the response to a request that no operation of this function serves."""
     request_id = _request_id(request.headers, context)
     headers = {}
@@ -164,26 +177,18 @@ def _request_id(headers: Mapping[str, str], context: Any) -> str:
     return str(uuid.uuid4())
 
 
-# A response, in the form that API Gateway expects from a function: payload format 2.0
-
-
 def _http_response(
     response: Response, request_id: str, headers: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+) -> HttpAnswer:
     """Return the response with the headers of every response. headers: further ones."""
-    return {
-        "statusCode": response.status,
-        "body": response.text,
-        "isBase64Encoded": False,
-        "headers": {
-            "X-Request-Id": request_id,
-            "Cache-Control": "no-store",
-            **_headers_of(response),
-            **(headers or {}),
-            **(_JSON if response.text else {}),
-        },
-        "cookies": [],
+    every = {
+        "X-Request-Id": request_id,
+        "Cache-Control": "no-store",
+        **_headers_of(response),
+        **(headers or {}),
+        **(_JSON if response.text else {}),
     }
+    return HttpAnswer(response.status, response.text, every)
 
 
 def _headers_of(response: Response) -> dict[str, str]:
@@ -238,4 +243,9 @@ def is_closer(one: str, other: str) -> bool:
 
 def fits(pattern: str, path: str) -> bool:
     """Tell whether `path` fits an operation's path. Each name in braces is one segment."""
-    return re.fullmatch(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(pattern)), path) is not None
+    return _pattern(pattern).fullmatch(path) is not None
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path)))

@@ -1,6 +1,7 @@
 """The settings in the environment, and what a process opens once: table, queue and objects."""
 
 import os
+import time
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -8,7 +9,6 @@ from typing import Any, NamedTuple
 from forklore_service.domain.meaning import Nearness
 from forklore_service.domain.tree import WAIT_SECONDS
 from forklore_service.limits import ATTACHMENT_BYTES_MAX, RETENTION_DAYS_MAX
-from forklore_service.storage.clients import make_client
 from forklore_service.storage.clock import Clock
 from forklore_service.storage.connection import Connection
 from forklore_service.storage.consumption import UNREAD, Consumption
@@ -31,6 +31,11 @@ __all__ = [
     "served_api",
     "stack_name",
 ]
+
+if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
+    # On Lambda this belongs to the init. Elsewhere a store may be given, and botocore is a third
+    # of a process's memory.
+    import forklore_service.storage.clients  # noqa: F401
 
 WHOLE_DIGITS_MAX = 9
 MEGABYTE = 1_000_000
@@ -148,13 +153,14 @@ class Given(NamedTuple):
     """What a process uses in place of AWS. None: AWS's.
 
     new_client: returns a client of DynamoDB. queue: takes the announced work. objects: keep the
-    bytes of attachments. nearness: as of Table.
+    bytes of attachments. nearness: as of Table. sleep: as of Connection.
     """
 
     new_client: Callable[[], Any] | None = None
     queue: Queue | None = None
     objects: Objects | None = None
     nearness: Nearness | None = None
+    sleep: Callable[[float], None] = time.sleep
 
 
 _given = Given()
@@ -176,9 +182,16 @@ def give(given: Given) -> Given:
 @cache
 def open_table() -> Table:
     settings = ServiceSettings.from_environment()
-    client = _given.new_client() if _given.new_client else make_client(settings.dynamodb_endpoint)
-    connection = Connection(client, settings.table_name, Clock())
+    connection = Connection(_new_client(settings), settings.table_name, Clock(), sleep=_given.sleep)
     return Table(connection, objects=open_objects(), nearness=_given.nearness)
+
+
+def _new_client(settings: ServiceSettings) -> Any:
+    if _given.new_client is not None:
+        return _given.new_client()
+    from forklore_service.storage.clients import make_client
+
+    return make_client(settings.dynamodb_endpoint)
 
 
 @cache

@@ -609,7 +609,17 @@ def in_entry_key(sort_key: str) -> tuple[str, str]:
     return conversation_id, unquote(key)
 
 
-_VECTOR = "VEC#"
+_VECTOR, _SHELF = "VEC#", "SHELF"
+
+
+def shelf(user_id: str) -> Key:
+    """Return the key of the item that names the shelf of a user's trees."""
+    return Key(_user(user_id), _SHELF)
+
+
+def is_shelf(sort_key: str) -> bool:
+    """Tell whether an item in a user's partition names the shelf of the user's trees."""
+    return sort_key == _SHELF
 
 
 def vector(group_id: str, conversation_id: str, entry_id: EntryId, piece: int) -> Key:

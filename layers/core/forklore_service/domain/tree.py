@@ -70,6 +70,8 @@ class Group(NamedTuple):
     never_live: whether the tree got its tombstone before it was live. If so, its id is free again.
     cascaded: whether it got its tombstone only because what had started it was deleted.
     embedded: whether an entry has ever had vectors.
+    shelf: among which trees its vectors are found: those of the user who owned it when its first
+    entry was embedded. It never changes.
     """
 
     group_id: str
@@ -94,6 +96,7 @@ class Group(NamedTuple):
     never_live: bool = False
     cascaded: bool = False
     embedded: bool = False
+    shelf: str | None = None
 
     @property
     def is_live(self) -> bool:
@@ -175,12 +178,14 @@ class TreeRow(NamedTuple):
     said. level: the user's; None: the row does not tell it. is_archived: by the user.
     moves: when the row was moved to the top of the list by use, oldest first; old moves are
     forgotten, but not the last one.
+    shelf: that of the tree, which the user got from another; None: the row does not tell it.
     """
 
     place: ListKey
     level: AccessLevel | None = None
     is_archived: bool = False
     moves: tuple[str, ...] = ()
+    shelf: str | None = None
 
     @property
     def group_id(self) -> str:

@@ -4,8 +4,12 @@ An entry never changes, so a vector is made once. A fork shows the entries of ot
 vectors: none is copied.
 """
 
+import math
+import sys
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from operator import mul
 from typing import NamedTuple
 
 from forklore_service.domain.ids import FIRST, EntryId
@@ -14,14 +18,49 @@ DECIMALS = 4
 """How near an entry is, is told in so many decimals. Equal ones are in the order of their age."""
 
 
+INDEXED_MAX = 127
+"""The largest number of a vector in the index."""
+
+
 class Vector(NamedTuple):
-    """The vector of a piece of an entry. model: what made it. packed: its numbers, as that does."""
+    """The vector of a piece of an entry. model: what made it. packed: its numbers, as that does.
+
+    shelf: where a search over all trees finds it; None: it does not.
+    """
 
     conversation_id: str
     entry_id: EntryId
     piece: int
     model: str
     packed: bytes
+    shelf: str | None = None
+
+
+def indexed(packed: bytes) -> list[int]:
+    """Return the numbers of a packed vector, whose length is 1, as the index compares them.
+
+    packed: two bytes a number, the lower one first. A cosine knows no length, so they are made as
+    large as one byte allows.
+
+    >>> indexed(array("h", [3, -6]).tobytes()), indexed(array("h", [0, 0]).tobytes())
+    ([64, -127], [0, 0])
+    """
+    numbers = array("h")
+    numbers.frombytes(packed)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    most = max(map(abs, numbers), default=0) or 1
+    return [round(INDEXED_MAX * number / most) for number in numbers]
+
+
+def cosine(one: Sequence[int], other: Sequence[int]) -> float:
+    """Return how near two vectors are; 0 if one has no direction.
+
+    >>> cosine([3, 4], [6, 8]), cosine([1, 0], [0, 0])
+    (1.0, 0.0)
+    """
+    products: int = sum(map(mul, one, other))
+    return products / (math.hypot(*one) * math.hypot(*other) or 1)
 
 
 class Known(NamedTuple):

@@ -50,6 +50,11 @@ class Found:
     def __len__(self) -> int:
         return len(self._items)
 
+    def shelf(self, user_id: str) -> str | None:
+        """Return the shelf of a user's trees."""
+        item = self._items.get(keys.shelf(user_id))
+        return None if item is None else items.text_in(item, "shelf")
+
     def __or__(self, other: "Found") -> "Found":
         return Found({**self._items, **other._items})
 

@@ -49,7 +49,7 @@ from forklore_service.domain.tree import (
     Pointer,
     TreeRow,
 )
-from forklore_service.domain.vectors import Vector
+from forklore_service.domain.vectors import Vector, indexed
 from forklore_service.storage import bodies, schema
 from forklore_service.storage.codec import Codec, Packed
 from forklore_service.storage.connection import Item
@@ -695,9 +695,28 @@ def stored_entry(item: Item) -> StoredEntry:
 _VECTOR = Codec(Vector, elsewhere=["conversation_id", "entry_id", "piece"], model="m", packed="v")
 
 
+VECTOR_FIELDS = ("m", "v", "shelf")
+"""The attributes of VEC that `vector` reads."""
+
+
 def vector_item(group_id: str, vector: Vector) -> Item:
+    """Return the item of a vector. The index holds those that have a shelf."""
     key = keys.vector(group_id, vector.conversation_id, vector.entry_id, vector.piece)
-    return _item(key, _VECTOR.attributes(vector))
+    item = _item(key, _VECTOR.attributes(vector))
+    if vector.shelf is None:
+        return item
+    found_by = {schema.VECTOR_TREE: group_id, schema.VECTOR_CONVERSATION: vector.conversation_id}
+    return item | present(found_by) | {schema.VECTOR: vector_list(indexed(vector.packed))}
+
+
+def vector_list(numbers: Iterable[int]) -> dict[str, Any]:
+    """Return the typed value of a vector in the index."""
+    return {"L": [number(one) for one in numbers]}
+
+
+def shelf_item(user_id: str, shelf: str) -> Item:
+    """Return the item that names a user's shelf."""
+    return _item(keys.shelf(user_id), {schema.SHELF: shelf})
 
 
 def vector(item: Item) -> Vector:

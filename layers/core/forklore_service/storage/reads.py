@@ -158,6 +158,11 @@ class Reads:
         """Yield what HEAD names of each conversation of a tree."""
         return map(items.head_row, self._source.query(keys.heads_range(group_id), only=items.HEAD_ROW))
 
+    def last_entries(self, group_id: str) -> Iterator[tuple[str, EntryId]]:
+        """Yield each conversation of a tree with the last own entry that its HEAD names."""
+        rows = self._source.query(keys.heads_range(group_id), only=("last",))
+        return ((keys.in_head(_sort(row)), items.last(row)) for row in rows)
+
     def members(self, group_id: str) -> Iterator[Member]:
         return map(items.member, self._source.query(keys.members_range(group_id)))
 
@@ -245,7 +250,7 @@ class Reads:
     ) -> Iterator[Vector]:
         """Yield the vectors of a conversation's own entries between two positions."""
         of = keys.vectors_range(group_id, conversation_id, first=first, last=last)
-        return map(items.vector, self._source.query(of))
+        return map(items.vector, self._source.query(of, only=items.VECTOR_FIELDS))
 
     def vector_keys(self, group_id: str, conversation_id: str, *, first: EntryId) -> Iterator[Key]:
         """Yield the keys of the VEC items of a conversation's own entries from a position on."""

@@ -1,4 +1,4 @@
-"""The table: its keys and its two indexes, as the arguments of `create_table` without the name.
+"""The table: its keys and its indexes, as the arguments of `create_table` without the name.
 
 template.yaml has the deployed table. A test compares the two.
 """
@@ -12,6 +12,14 @@ BY_CONVERSATION, ALL_TREES = "byConversation", "allTrees"
 ENTRY_SORT_KEY = "L1"
 TREE_PARTITION_KEY, TREE_SORT_KEY = "G1", "G1S"
 KEY_ATTRIBUTES = (PARTITION_KEY, SORT_KEY, ENTRY_SORT_KEY, TREE_PARTITION_KEY, TREE_SORT_KEY)
+BY_MEANING = "byMeaning"
+"""The index of vectors, which only a deployment with recall has."""
+VECTOR, DIMENSIONS = "V", 256
+"""The attribute that it compares, a list of so many whole numbers, and how many they are."""
+SHELF = "shelf"
+"""What its partitions are named by: the shelf on which a tree lies."""
+VECTOR_TREE, VECTOR_CONVERSATION, VECTOR_MODEL = "g", "c", "m"
+"""What a search in it can ask for alone. Vectors of two models are never compared."""
 
 
 def _key(partition_key: str, sort_key: str) -> list[dict[str, str]]:
@@ -41,6 +49,29 @@ TABLE: Mapping[str, Any] = {
     ],
 }
 """The arguments of `create_table` without TableName."""
+_SEARCHED = [(SHELF, "HASH")] + [
+    (name, "INLINE_FILTER") for name in (VECTOR_TREE, VECTOR_CONVERSATION, VECTOR_MODEL)
+]
+TABLE_BY_MEANING: Mapping[str, Any] = {
+    **TABLE,
+    "AttributeDefinitions": [
+        *TABLE["AttributeDefinitions"],
+        *({"AttributeName": name, "AttributeType": "S"} for name, _ in _SEARCHED),
+    ],
+    "VectorIndexes": [
+        {
+            "IndexName": BY_MEANING,
+            "VectorAttribute": {"AttributeName": VECTOR},
+            "SearchSchema": [
+                {"AttributeName": name, "SearchSchemaElementType": part} for name, part in _SEARCHED
+            ],
+            "Projection": {"ProjectionType": "KEYS_ONLY"},
+            "Dimensions": DIMENSIONS,
+            "DistanceFunction": "COSINE",
+        }
+    ],
+}
+"""The same of a deployment with recall."""
 
 
 def is_like(described: Mapping[str, Any]) -> bool:

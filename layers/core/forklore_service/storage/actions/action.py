@@ -58,6 +58,7 @@ class ActionKind(Enum):
     REFERENCE = auto()
     REMNANT = auto()
     RETENTION = auto()
+    SHELF = auto()
     TRANSFER = auto()
     TREE = auto()
     USER_FILE = auto()

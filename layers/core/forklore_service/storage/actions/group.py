@@ -373,6 +373,17 @@ def note_vectors(tree: Group) -> Action:
     )
 
 
+def put_on_shelf(tree: Group, shelf: str) -> Action:
+    """Note the shelf of a tree, if it is live, has the version that was read, and is on none."""
+    return action.update(
+        ActionKind.GROUP,
+        keys.group(tree.group_id),
+        "SET #shelf = :shelf",
+        condition=f"{_IS_LIVE_AS_READ} AND attribute_not_exists(#shelf)",
+        values={":shelf": text(shelf), **_live_as_read(tree)},
+    )
+
+
 def note_erasure(tree: Group) -> Action:
     """Move the version of a tree, because entries of its history are erased in the same
     transaction, whose conditions say that they are there.
@@ -418,17 +429,19 @@ def promote(
 # Ownership
 
 
-def change_owner(group_id: str, *, to_user_id: str, from_user_id: str, nonce: str) -> Action:
+def change_owner(tree: Group, *, to_user_id: str, from_user_id: str, nonce: str) -> Action:
     """Give a live tree another owner, and note that HEADs still name the one before.
 
     What GROUP notes of the last change of a membership need not be true any more. It is refused
-    while that change spreads to the children.
+    while that change spreads to the children, or if the tree has been put on a shelf since it was
+    read.
     """
+    is_on_none = "" if tree.shelf else " AND attribute_not_exists(#shelf)"
     return action.update(
         ActionKind.GROUP,
-        keys.group(group_id),
+        keys.group(tree.group_id),
         "SET #owner = :to, #rewriting = :from, #nonce = :nonce REMOVE #memberChange ADD #version :one",
-        condition=_NOT_SPREADING,
+        condition=_NOT_SPREADING + is_on_none,
         values={
             ":to": text(to_user_id),
             ":from": text(from_user_id),

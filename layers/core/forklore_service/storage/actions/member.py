@@ -58,20 +58,24 @@ def change_level(group: Group, member: Member, level: AccessLevel) -> list[Actio
     ]
 
 
-def set_level(group: Group, user_id: str, level: AccessLevel) -> list[Action]:
+def set_level(group: Group, user_id: str, level: AccessLevel, *, shelf: str | None = None) -> list[Action]:
     """Change a member's level, whatever it is, and in the tree's row in their list.
 
-    Another action checks that they are a member.
+    Another action checks that they are a member. shelf: what the row notes, too, because the tree
+    may lie on another one than their own.
     """
+    change, values = "SET #level = :level", {":level": text(level)}
+    noted = {} if shelf is None else {":shelf": text(shelf)}
+    row_change = change if shelf is None else f"{change}, #shelf = :shelf"
     return [
         action.update(
             ActionKind.CHANGED_MEMBER,
             keys.member(group.group_id, user_id),
-            "SET #level = :level",
+            change,
             of=user_id,
-            values={":level": text(level)},
+            values=values,
         ),
-        _change_row(group, user_id, "SET #level = :level", {":level": text(level)}),
+        _change_row(group, user_id, row_change, {**values, **noted}),
     ]
 
 

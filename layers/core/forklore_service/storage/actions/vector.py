@@ -1,4 +1,4 @@
-"""The actions about the vectors of entries (item VEC)."""
+"""The actions about the vectors of entries (items VEC, SHELF)."""
 
 from collections.abc import Iterable
 
@@ -24,6 +24,21 @@ def put(tree: Group, vectors: Iterable[Vector]) -> list[Action]:
         for one in vectors
     )
     return [group.note_vectors(tree), *puts]
+
+
+def shelve(tree: Group, shelf: str, *, is_new: bool) -> list[Action]:
+    """Put a tree, as it was read, on the shelf of its owner.
+
+    is_new: whether the owner had none when it was looked for. Otherwise it must be there still: an
+    erasure removes it.
+    """
+    key = keys.shelf(tree.owner)
+    of_owner = (
+        action.put_new(ActionKind.SHELF, items.shelf_item(tree.owner, shelf))
+        if is_new
+        else action.check(ActionKind.SHELF, key, "#shelf = :shelf", values={":shelf": items.text(shelf)})
+    )
+    return [of_owner, group.put_on_shelf(tree, shelf)]
 
 
 def delete(group_id: str, conversation_id: str, entry_id: EntryId) -> list[Action]:

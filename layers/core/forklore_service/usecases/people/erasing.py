@@ -134,7 +134,7 @@ def _leave_trees(table: Table, queue: Queue, erasure: Erasure, user_id: str) -> 
             if keys.is_user_tree(row.sort):
                 place, _ = keys.in_user_tree(row.sort)
                 _leave(table, queue, erasure, user_id, place.conversation_id)
-        _forget(table, erasure, (row for row in some if keys.is_name(row.sort)))
+        _forget(table, erasure, (row for row in some if keys.is_name(row.sort) or keys.is_shelf(row.sort)))
     for row, attachment_id in table.read.user_files(user_id):
         _disown(table, erasure, user_id, attachment_id)
         _forget(table, erasure, [row])

@@ -7,7 +7,7 @@ and put only if that has not moved.
 from collections.abc import Sequence
 from itertools import chain, islice
 
-from forklore_service.domain import ids, vectors
+from forklore_service.domain import ids, keys, vectors
 from forklore_service.domain.ancestry import Segment
 from forklore_service.domain.ids import FIRST, EntryId
 from forklore_service.domain.meaning import Nearness, pieces_of
@@ -17,6 +17,7 @@ from forklore_service.domain.vectors import Known, Near, Vector
 from forklore_service.errors import UnavailableError
 from forklore_service.limits import packs
 from forklore_service.storage import actions
+from forklore_service.storage.schema import DIMENSIONS
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.loading import LoadedConversation, load_conversation
 from forklore_service.usecases.shared.searched import texts_of
@@ -24,6 +25,8 @@ from forklore_service.usecases.shared.searched import texts_of
 ENTRIES_AT_ONCE = 50
 PUTS_MAX = 99
 """DynamoDB allows 100 actions in a transaction. One is about GROUP."""
+PACKED_BYTES = 2 * DIMENSIONS
+"""How long a vector is that the index can hold."""
 SPARE_SECONDS = 5.0
 """A request that has less time left embeds nothing more."""
 LOOKS_MAX = 8
@@ -76,7 +79,7 @@ def _of_segment(table: Table, nearness: Nearness, tree: Group, segment: Segment)
             tree.group_id, segment.conversation_id, first=known.stop, last=ids.previous_id(segment.stop)
         )
         lacking = [entry_id for entry_id in wanted if entry_id not in stored]
-        made = _embed(table, nearness, tree, segment.conversation_id, lacking)
+        made = embed(table, nearness, tree, segment.conversation_id, lacking)
         if made is None:
             return None
         known = known.and_then(segment.stop, chain(*stored.values(), made))
@@ -96,15 +99,21 @@ def _stored(
     return stored
 
 
-def _embed(
+def embed(
     table: Table, nearness: Nearness, tree: Group, conversation_id: str, entry_ids: Sequence[EntryId]
 ) -> list[Vector] | None:
-    """Put the vectors of own entries of a conversation, and return them.
+    """Put the vectors of own history entries of a conversation, and return them.
 
-    All vectors of an entry come with one transaction. None: the tree is not live any more, or has
-    changed in what the vectors depend on.
+    tree: as it was read, before the entries. All vectors of an entry come with one transaction.
+    None: the tree is not live any more, or has changed in what the vectors depend on. Raises
+    UnavailableError if the model does not answer, or if there is no time left to embed all.
     """
     made: list[Vector] = []
+    if table.by_meaning and entry_ids:
+        on_shelf = shelved(table, tree)
+        if on_shelf is None:
+            return None
+        tree = on_shelf
     for at in range(0, len(entry_ids), ENTRIES_AT_ONCE):
         if not table.has_time(SPARE_SECONDS):
             raise UnavailableError("not all of the conversation is embedded yet; try again")
@@ -113,7 +122,14 @@ def _embed(
         packed = iter(nearness.vectors([piece for _, those in pieces for piece in those]))
         of_entries = [
             [
-                Vector(conversation_id, one.entry_id, number, nearness.model, vector)
+                Vector(
+                    conversation_id,
+                    one.entry_id,
+                    number,
+                    nearness.model,
+                    vector,
+                    tree.shelf if table.by_meaning and len(vector) == PACKED_BYTES else None,
+                )
                 for number, vector in enumerate(islice(packed, len(those)))
             ]
             for one, those in pieces
@@ -124,3 +140,13 @@ def _embed(
                 return None
             made += vectors_of
     return made
+
+
+def shelved(table: Table, tree: Group) -> Group | None:
+    """Return the tree, on the shelf of its owner if it was on none. None: the tree has changed."""
+    if tree.shelf is not None:
+        return tree
+    known = table.get([keys.shelf(tree.owner)]).shelf(tree.owner)
+    shelf = known or table.nonce()
+    refused = table.try_commit(actions.vector.shelve(tree, shelf, is_new=known is None))
+    return None if refused is not None else tree._replace(shelf=shelf)
