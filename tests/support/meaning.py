@@ -20,7 +20,12 @@ class Model:
         if self.error is not None:
             raise self.error
         self.asked += texts
-        return [vector_of(text) for text in texts]
+        return vectors_of(texts)
+
+
+def vectors_of(texts: list[str]) -> list[list[float]]:
+    """Return the vector of each text."""
+    return [vector_of(text) for text in texts]
 
 
 def vector_of(text: str) -> list[float]:

@@ -27,6 +27,13 @@ def url() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture
+def recalling() -> Iterator[str]:
+    """The address of a server that has a model of meaning."""
+    with local_server("forklore_local.server", "--recall", "tests.support.meaning:vectors_of") as url:
+        yield url
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with chromium() as browser:

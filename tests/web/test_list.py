@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from forklore import Forklore
 from tests.web import steps
@@ -178,6 +178,39 @@ def test_hits_on_sibling_branches_are_one_until_one_asks_for_them(
     steps.search(page, "grilled")
     steps.search(page, "sardines")
     expect(found).to_have_count(4)
+
+
+def test_by_meaning_only_the_branch_is_searched_and_hits_glow_on_the_tree(
+    recalling: str, browser: Browser, user: str
+) -> None:
+    with Forklore(recalling, token=user) as api:
+        trip = steps.talk(api, "Which hotel in Lisbon?", title="Lisbon")
+        asked = trip.entries().list()[0]
+        trip.say("ai", "A quiet hotel near the river")
+        other = trip.fork(after=asked, title="Cheap")
+        other.say("ai", "An inn with shared rooms")
+    page = browser.new_page(base_url=recalling, reduced_motion="reduce")
+    steps.sign_in(page, user, at=steps.at_conversation(trip.id))
+    tree = page.get_by_role("tree", name="Fork tree")
+    glowing = tree.locator(".tr.hit")
+
+    found = steps.search(page, "lodging overnight").filter(has_text="in Lisbon")
+    expect(steps.said(page, "Nothing is like that.")).to_be_visible()
+    steps.dialog(page).get_by_role("button", name="By meaning").click()
+    expect(found.filter(has_text="quiet hotel")).to_be_visible()
+    expect(steps.dialog(page)).not_to_contain_text("inn with")
+    page.keyboard.press("Escape")
+    expect(glowing.filter(has_text="quiet hotel")).to_be_visible()
+    expect(glowing.filter(has_text="inn with")).to_have_count(0)
+
+    steps.search(page, "lodging overnight")
+    steps.dialog(page).get_by_role("button", name="Everywhere").click()
+    expect(steps.dialog(page)).to_contain_text("inn with")
+    page.keyboard.press("Escape")
+    expect(glowing.filter(has_text="inn with")).to_be_visible()
+    page.get_by_role("button", name="3 found").click()
+    expect(glowing).to_have_count(0)
+    page.context.close()
 
 
 def test_search_goes_on_and_says_when_nothing_is_found(blank: Page, api: Forklore, user: str) -> None:

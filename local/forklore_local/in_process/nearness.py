@@ -36,7 +36,7 @@ PROBE = "Which of two models made a vector? 1 + 1"
 """What tells models apart: the vector that they make of this text."""
 
 
-def nearness_by(model: Model | None) -> "EmbeddedTexts | None":
+def nearness_by(model: Embed | str | None) -> "EmbeddedTexts | None":
     """Return what compares texts by a model. Raises DataError for one that is not there."""
     if model is None:
         return None

@@ -276,7 +276,12 @@ BODIES: dict[type[BaseModel], Json] = {
 }
 """An example of each model of a request's body."""
 ANSWERS: dict[type[BaseModel], Json] = {
-    answer_models.Health: {"status": "ok", "version": "0.1.0", "commit": "4f0a4586bbde"},
+    answer_models.Health: {
+        "status": "ok",
+        "searchTypes": ["fulltext", "semantic"],
+        "version": "0.1.0",
+        "commit": "4f0a4586bbde",
+    },
     answer_models.Conversation: _CONVERSATION,
     answer_models.Forked: {**_CONVERSATION, "id": _FORK_ID},
     answer_models.ConversationPage: {

@@ -67,6 +67,10 @@ export class App extends Source {
 	dialogs: readonly Opened[] = [];
 	/** Whether the service keeps files, as far as is known. */
 	keepsFiles = true;
+	/** Whether the service has a model to find what is meant; undefined: not asked yet. */
+	hasModel: boolean | undefined;
+	/** How one searches: for what is meant, and if so, whether outside of the open branch, too. */
+	search = { isByMeaning: false, isWide: false };
 	/** The hash of what is shown. */
 	#at = "";
 	readonly #attach: Attach;
@@ -152,6 +156,26 @@ export class App extends Source {
 
 	closeFailure(): void {
 		this.failure = undefined;
+		this.changed();
+	}
+
+	/** Ask once how the service can search. It never throws. */
+	async learnSearch(): Promise<void> {
+		if (this.hasModel !== undefined) return;
+		this.hasModel = false;
+		try {
+			const { searchTypes = [] } = await this.client.api.checkHealth({}, { signal: this.signal });
+			this.hasModel = searchTypes.includes("semantic");
+			this.changed();
+		} catch {
+			this.hasModel = undefined; // it is asked again
+		}
+	}
+
+	/** Choose how one searches. What the tree has marked belongs to another search then. */
+	chooseSearch(chosen: Partial<App["search"]>): void {
+		this.search = { ...this.search, ...chosen };
+		this.grove?.mark([]);
 		this.changed();
 	}
 

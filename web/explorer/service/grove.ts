@@ -22,6 +22,8 @@ export class Grove extends Source {
 	/** From the oldest that is loaded to the newest, in the order of their ids: parents first. */
 	lines: readonly Line[] = [];
 	isWhole = false;
+	/** The entries that a search by meaning has found, by their ids. */
+	marked: ReadonlySet<string> = new Set();
 	/** What stopped the loading: call `load` again. */
 	problem: unknown;
 	readonly #ended = new AbortController();
@@ -234,6 +236,13 @@ export class Grove extends Source {
 		} catch {
 			// the next look asks again
 		}
+	}
+
+	/** Let these entries glow, and no others. */
+	mark(ids: readonly string[]): void {
+		if (!ids.length && !this.marked.size) return;
+		this.marked = new Set(ids);
+		this.changed();
 	}
 
 	/** Take in what one has appended. */

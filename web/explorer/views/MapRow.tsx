@@ -17,6 +17,7 @@ interface MapRowViewProps {
 	isChosen: boolean;
 	isActive: boolean;
 	isPicked: boolean;
+	isMarked: boolean;
 }
 
 export const MapRowView = memo(function MapRowView({
@@ -37,7 +38,13 @@ export const MapRowView = memo(function MapRowView({
 		"aria-setsize": count,
 	};
 	const style = { ...laneStyle(limb.look.lane), transform: `translateY(${index * height}px)` };
-	const state = [is.isOnPath && "path", !fits && "dim", is.isActive && "active", folded && "folded"];
+	const state = [
+		is.isOnPath && "path",
+		!fits && "dim",
+		is.isActive && "active",
+		folded && "folded",
+		is.isMarked && "hit",
+	];
 	const className = `mr ${state.filter(Boolean).join(" ")}`;
 	if (folded) {
 		const best = folded.best === undefined ? "" : `, best ${folded.best.toFixed(2)}`;

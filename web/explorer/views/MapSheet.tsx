@@ -34,6 +34,7 @@ export function MapSheet({ app, map, view, height, graph, scale, path, zoomBy, t
 	const openId = app.place!.id;
 	const { rows, chosen, picked } = map;
 	const { first, end, slots } = view;
+	const { marked } = app.grove!;
 	const [activeKey, setActive] = useState(openId);
 	const [hovered, setHovered] = useState<Hovered>();
 	const rowOf = (key: string): number => rows.findIndex((row) => row.key === key);
@@ -107,6 +108,7 @@ export function MapSheet({ app, map, view, height, graph, scale, path, zoomBy, t
 						isChosen={row.key === chosen}
 						isActive={index === active}
 						isPicked={!row.folded && picked.includes(row.key)}
+						isMarked={row.limb.own.some(({ id }) => marked.has(id))}
 					/>
 				))}
 			</div>

@@ -1,6 +1,6 @@
 // The tree beside the conversation: a row for each entry, read downwards, and a lane for each branch.
 
-import { ChevronRight } from "lucide-react";
+import { ChevronRight, X } from "lucide-react";
 import { memo, useEffect, useId, useMemo, useRef, useState } from "react";
 import { filterOf, saysOf } from "../model/filter.ts";
 import { outlineOf, type Outline as Drawing, type Row, type Stroke } from "../model/outline.ts";
@@ -31,7 +31,7 @@ function showing(
 
 export function Outline({ app }: { app: App }) {
 	const { id: openId, chosen: entryId } = app.place!;
-	const { shape, isWhole } = app.grove!;
+	const { shape, isWhole, marked } = app.grove!;
 	const { children } = app.grove!.tree;
 	const name = useId();
 	const [query, setQuery] = useState("");
@@ -47,9 +47,9 @@ export function Outline({ app }: { app: App }) {
 	const drawing = useMemo(() => {
 		const says = query.trim() ? saysOf(query) : () => false;
 		const found = [...shape.places.values()].filter(({ line }) => says(line)).map(({ line }) => line.id);
-		const kept = new Set([chosen, ...found]);
+		const kept = new Set([chosen, ...found, ...marked]);
 		return outlineOf(shape, { folds, kept, toggled, fits: filterOf(query), children });
-	}, [shape, query, folds, toggled, chosen, children]);
+	}, [shape, query, folds, toggled, chosen, children, marked]);
 	const { rows, rowOf, lanes } = drawing;
 	const chosenRow = rowOf.get(limb && !limb.own.length ? openId : chosen) ?? -1;
 	const wasLoading = useRef(!isWhole);
@@ -149,6 +149,11 @@ export function Outline({ app }: { app: App }) {
 				>
 					Folded
 				</Press>
+				{marked.size > 0 && (
+					<Press className="b ghost s" press={() => app.grove!.mark([])} title="Let nothing glow any more">
+						{marked.size} found <X />
+					</Press>
+				)}
 			</div>
 			<div
 				className="tree"
@@ -162,7 +167,7 @@ export function Outline({ app }: { app: App }) {
 				onClick={onClick}
 			>
 				<div className="sheet" role="none" style={sheet}>
-					<Lanes {...{ drawing, first, end, height, gap, path, limbs }} />
+					<Lanes {...{ drawing, first, end, height, gap, path, limbs, marked }} />
 					{visibleRows.map(({ row, at }) => (
 						<TreeRow
 							key={at < first || at >= end ? "active" : at % slots}
@@ -175,6 +180,7 @@ export function Outline({ app }: { app: App }) {
 							isOnPath={path.has(row.line?.id ?? "")}
 							isChosen={at === chosenRow}
 							isActive={at === active}
+							isMarked={marked.has(row.line?.id ?? "")}
 						/>
 					))}
 				</div>
@@ -203,6 +209,7 @@ interface TreeRowProps {
 	isOnPath: boolean;
 	isChosen: boolean;
 	isActive: boolean;
+	isMarked: boolean;
 }
 
 /** Return whether an answer is being written at the end of a branch. */
@@ -219,6 +226,7 @@ const TreeRow = memo(function TreeRow({
 	isOnPath,
 	isChosen,
 	isActive,
+	isMarked,
 }: TreeRowProps) {
 	const { kind, limb, line, child, isFirst, isTip, entries, branches } = row;
 	const { look } = limb;
@@ -242,11 +250,14 @@ const TreeRow = memo(function TreeRow({
 			aria-setsize={count}
 			aria-selected={isChosen}
 			aria-expanded={canFold ? true : isFolded ? false : undefined}
-			className={`line tr ${isOnPath ? "path" : ""} ${isActive ? "active" : ""}`}
+			className={`line tr ${isOnPath ? "path" : ""} ${isActive ? "active" : ""} ${isMarked ? "hit" : ""}`}
 			style={{ ...laneStyle(look.lane), transform: `translateY(${top}px)`, paddingLeft: pad }}
 			data-row={at}
 		>
-			<span className="sr">{nameOf(row)}</span>
+			<span className="sr">
+				{isMarked && "found: "}
+				{nameOf(row)}
+			</span>
 			{kind === "run" ? (
 				<span className="more">{text}</span>
 			) : (
@@ -296,6 +307,8 @@ interface LanesProps {
 	/** Ids of the entries that the open branch shows, and the branches that they are of. */
 	path: ReadonlySet<string>;
 	limbs: ReadonlySet<Limb>;
+	/** Ids of the entries that glow. */
+	marked: ReadonlySet<string>;
 }
 
 /** The lines and nodes of the rows in view. */
@@ -307,6 +320,7 @@ const Lanes = memo(function Lanes({
 	gap,
 	path,
 	limbs,
+	marked,
 }: LanesProps) {
 	const x = (lane: number): number => LEFT + lane * gap;
 	const y = (row: number): number => (Math.max(-2, Math.min(end - first + 1, row - first)) + 0.5) * height;
@@ -353,6 +367,7 @@ const Lanes = memo(function Lanes({
 					style={laneStyle(row.limb.look.lane)}
 					transform={`translate(${x(row.lane)} ${y(first + at)})`}
 				>
+					{marked.has(row.line?.id ?? "") && <circle className="glow" r="9" />}
 					<Node row={row} gap={gap} height={height} />
 				</g>
 			))}

@@ -1,15 +1,18 @@
 // Search, and all that one may go to or do, by keys.
 
-import { Search } from "lucide-react";
+import { Search, Sparkles } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import type { App } from "../service/app.ts";
+import { useSource } from "../service/source.ts";
 import { optionsFor, type Option, type OptionGroup } from "./options.tsx";
-import { Modal, Problem } from "./parts.tsx";
+import { Modal, Press, Problem } from "./parts.tsx";
 import { useSearch } from "./searching.ts";
 
 export const openPalette = (app: App): void => void app.open((close) => <Palette app={app} close={close} />);
 
 function Palette({ app, close }: { app: App; close: () => void }) {
+	useSource(app);
+	useEffect(() => void app.learnSearch(), []);
 	const [text, setText] = useState("");
 	const [active, setActive] = useState(0);
 	const query = text.trim();
@@ -58,6 +61,7 @@ function Palette({ app, close }: { app: App; close: () => void }) {
 					onChange={(event) => setText(event.target.value)}
 					onKeyDown={press}
 				/>
+				<Ways app={app} />
 				<kbd>Esc</kbd>
 			</div>
 			<Options groups={groups} at={at} choose={choose} />
@@ -68,6 +72,34 @@ function Palette({ app, close }: { app: App; close: () => void }) {
 					: !options.length && "Nothing is like that."}
 			</p>
 		</Modal>
+	);
+}
+
+/** How one searches, where the service has a model. */
+function Ways({ app }: { app: App }) {
+	const { isByMeaning, isWide } = app.search;
+	if (!app.hasModel) return null;
+	return (
+		<>
+			{isByMeaning && app.place && (
+				<Press
+					className="b ghost s"
+					aria-pressed={isWide}
+					press={() => app.chooseSearch({ isWide: !isWide })}
+					title="Find what this branch does not show, too"
+				>
+					Everywhere
+				</Press>
+			)}
+			<Press
+				className="b ghost s"
+				aria-pressed={isByMeaning}
+				press={() => app.chooseSearch({ isByMeaning: !isByMeaning })}
+				title="Find what is meant, not only these words; what is found glows on the tree"
+			>
+				<Sparkles /> By meaning
+			</Press>
+		</>
 	);
 }
 

@@ -9,6 +9,8 @@ const TYPED_MS = 200;
 const HITS = 20;
 /** So many of each kind are shown at first. */
 export const ROWS = 8;
+/** So many hits glow: by meaning, each message is near to a question in some way. */
+const GLOWING = 5;
 
 export interface Found {
 	query: string;
@@ -30,8 +32,13 @@ export interface Search {
 
 const NOTHING: Found = { query: "", conversations: [], names: [], hits: [], cursor: null };
 
-/** Search for a query when it has not changed for a moment. */
-export function useSearch({ client }: App, query: string): Search {
+/**
+ * Search for a query when it has not changed for a moment. By meaning, what was found glows on the tree; then only what
+ * the open branch shows is searched, unless one asks for more.
+ */
+export function useSearch(app: App, query: string): Search {
+	const { client, grove, place } = app;
+	const { isByMeaning, isWide } = app.search;
 	const [found, setFound] = useState(NOTHING);
 	const [isBusy, setBusy] = useState(false);
 	const [problem, setProblem] = useState<unknown>();
@@ -44,8 +51,10 @@ export function useSearch({ client }: App, query: string): Search {
 		setBusy(true);
 		setProblem(undefined);
 		try {
+			const conversationId = isByMeaning && !isWide ? place?.id : undefined;
+			const searchType = isByMeaning ? "auto" : "fulltext";
 			const more = client.api.searchConversations(
-				{ query, limit: HITS, includeEntry: false, afterCursor },
+				{ query, limit: HITS, includeEntry: false, searchType, conversationId, afterCursor },
 				{ signal },
 			);
 			if (!afterCursor) {
@@ -61,7 +70,9 @@ export function useSearch({ client }: App, query: string): Search {
 				setFound({ ...from, cursor: "" });
 			}
 			const page = await more;
-			setFound({ ...from, hits: [...from.hits, ...page.data], cursor: page.afterCursor });
+			const hits = [...from.hits, ...page.data];
+			setFound({ ...from, hits, cursor: page.afterCursor });
+			if (isByMeaning) grove?.mark(hits.slice(0, GLOWING).map(({ entryId }) => entryId));
 		} catch (error) {
 			if (isAborted(error)) return;
 			setProblem(error);
@@ -73,7 +84,7 @@ export function useSearch({ client }: App, query: string): Search {
 		if (!query) return setFound(NOTHING);
 		const timer = setTimeout(() => void search(NOTHING), TYPED_MS);
 		return () => clearTimeout(timer);
-	}, [query]);
+	}, [query, isByMeaning, isWide]);
 	useEffect(() => () => round.current.abort(), []);
 	return {
 		found,

@@ -81,7 +81,7 @@ class Message:
 
     is_summary: from here on a model remembers this and what follows, in place of what was before.
     kept: the ids of messages before a summary, or their keys in another file, that the model
-    remembers all the same, behind it.
+    remembers all the same, behind it; kept_first: before it.
     """
 
     id: str
@@ -105,6 +105,7 @@ class Message:
     number: int | None = None
     is_summary: bool = False
     kept: Sequence[str] = ()
+    kept_first: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -160,10 +161,20 @@ def each(read: Callable[[FileRecord, ImportReport], Conversation]) -> Read:
     return conversations_of
 
 
-def finished(records: Iterable[FileRecord], report: ImportReport) -> Iterator[FileRecord]:
-    """Yield the records. The last line may be half written, as its program still runs."""
+def finished(
+    records: Iterable[FileRecord], report: ImportReport, *, skips: bool = False
+) -> Iterator[FileRecord]:
+    """Yield the records. The last line may be half written, as its program still runs.
+
+    skips: a line between others may be broken, as its program was ended while it wrote it. It is
+    counted, and all others are read.
+    """
     try:
-        yield from records
+        for record in records:
+            if skips and record.problem:
+                report.add(Reason.BROKEN, record.problem)
+            else:
+                yield record
     except UnfinishedError as error:
         report.add(Reason.UNFINISHED, str(error))
 
@@ -381,7 +392,8 @@ def _element_of(
     times = {"createdAt": said_at, "time": None if said_at else message.at}
     told = {"model": message.model, "usage": message.usage, "number": message.number}
     if message.is_summary:
-        told |= {"isSummary": True, "kept": [key_of[one] for one in message.kept if one in key_of]}
+        told |= {"isSummary": True, "kept": [key_of.get(one) or without_halves(one) for one in message.kept]}
+        told |= {"keptFirst": True} if message.kept_first else {}
     source = kept({**times, "author": author, **told, **message.source})
     element = kept(
         {

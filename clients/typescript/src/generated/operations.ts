@@ -544,9 +544,14 @@ export interface ForkPage {
 /** The fork, or with `count` in the request `data` with all of them. */
 export type Forked = ConversationDetails | Conversations;
 
-/** The service answers. `version`, `commit`: of a server on one machine, where it is known. */
+/**
+ * The service answers. `version`, `commit`: of a server on one machine, where it is known.
+ *
+ * `searchTypes`: how it can search, if it has a model of meaning, too.
+ */
 export interface Health {
 	commit?: string;
+	searchTypes?: ("fulltext" | "semantic")[];
 	status: "ok";
 	version?: string;
 }

@@ -66,9 +66,13 @@ class EitherOf(NamedTuple):
 
 
 class Health(TypedDict):
-    """The service answers. `version`, `commit`: of a server on one machine, where it is known."""
+    """The service answers. `version`, `commit`: of a server on one machine, where it is known.
+
+    `searchTypes`: how it can search, if it has a model of meaning, too.
+    """
 
     status: Literal["ok"]
+    searchTypes: Maybe[list[Literal["fulltext", "semantic"]]]
     version: Maybe[str]
     commit: Maybe[str]
 
@@ -569,9 +573,10 @@ def _text(json_text: str) -> JsonText:
 
 
 @_shown
-def health() -> Health:
+def health(*, has_model: bool) -> Health:
     """Return that the service answers."""
-    return {"status": "ok", "version": None, "commit": None}
+    types: list[Literal["fulltext", "semantic"]] | None = ["fulltext", "semantic"] if has_model else None
+    return {"status": "ok", "searchTypes": types, "version": None, "commit": None}
 
 
 @_shown

@@ -24,13 +24,13 @@ from forklore_service.usecases.shared.requests import Fork
 from forklore_service.usecases.writing import conversations
 
 
-def check_health(_request: CheckedRequest) -> answers.Health:
+def check_health(request: CheckedRequest) -> answers.Health:
     """Tell that the service answers. It asks nothing of the table.
 
     Needs no credentials. On one machine it also tells the version, and is 503 with the `reason`
     while the store cannot be used.
     """
-    return answers.health()
+    return answers.health(has_model=request.table.nearness is not None)
 
 
 def create_conversation(request: CheckedRequest) -> answers.Conversation:
