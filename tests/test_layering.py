@@ -198,6 +198,7 @@ IN_PROCESS = "forklore.client.transports.in_process"
 ROOMS[IN_PROCESS] = ROOMS["forklore.client"] | {"forklore_local.in_process"}
 FRAMEWORKS = {
     "claude_agent": {"claude_agent_sdk", "anyio"},
+    "google_adk": {"google", "pydantic_core"},
     "langgraph": {"langgraph", "langchain_core"},
     "openai_agents": {"agents"},
     "pydantic_ai": {"pydantic_ai", "pydantic"},
