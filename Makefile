@@ -83,7 +83,7 @@ compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-has
 	$(UPGRADE)
 locks := requirements
 extras := service authorizer lambda local cli mcp
-adapters := claude-agent langgraph openai-agents pydantic-ai strands
+adapters := claude-agent google-adk langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
 .PHONY: help run check test test-adapters test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local deploy restore lock clean
@@ -91,8 +91,8 @@ adapters := claude-agent langgraph openai-agents pydantic-ai strands
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
 
-run: $(RUN)/ready ## start the local server; HOST=… and PORT=… choose where, ALLOW_HOST=… is another name, DATA=./data keeps what is stored, WORKERS=… processes serve it, ON_EVENT=… gets events
-	@exec $(run) -m forklore_local.server $(if $(DATA),--data "$(DATA)")$(if $(WORKERS), --workers $(WORKERS))$(if $(ALLOW_HOST), --allow-host "$(ALLOW_HOST)")$(if $(ON_EVENT), --on-event "$(ON_EVENT)")
+run: $(RUN)/ready ## start the local server; HOST=… and PORT=… choose where, ALLOW_HOST=… is another name, INSECURE=1 lets other machines in, DATA=./data keeps what is stored, WORKERS=… processes serve it, ON_EVENT=… gets events
+	@exec $(run) -m forklore_local.server $(if $(DATA),--data "$(DATA)")$(if $(WORKERS), --workers $(WORKERS))$(if $(ALLOW_HOST), --allow-host "$(ALLOW_HOST)")$(if $(INSECURE), --insecure)$(if $(ON_EVENT), --on-event "$(ON_EVENT)")
 
 check: $(VENV)/ready ## check what your change touches: format, lint, types, the tests of its rooms; say what CI runs; SINCE=… compares with a commit
 	$(python) -m tools.check $(SINCE)

@@ -52,6 +52,7 @@ class ClaudeCode(Program):
         "DISABLE_AUTOUPDATER": "1",
         "DISABLE_TELEMETRY": "1",
     }
+    own_texts = (r"\[Request interrupted by user\]",)
     story = Story(_shell, _agent)
 
     def script(self) -> Script:

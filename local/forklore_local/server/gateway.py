@@ -67,7 +67,8 @@ class Gateway:
 
     apis: of functions that are asked without an event and a payload, which their answers do not
     show. A request that may be over Lambda's limit goes through them all the same.
-    authorize: returns the authorizer's context for a request's headers.
+    authorize: returns the authorizer's context for a request's headers. authorize_waits: whether it
+    may wait for an answer of others; then it is asked in a thread.
     commits: what requests with `wait` are held for; None: they are answered at once, as on Lambda.
     explain: returns a function's answer with what is added on a developer's machine only.
     health: returns what an answer of `checkHealth` also tells. Raises a ForkloreError if the store
@@ -81,6 +82,7 @@ class Gateway:
         functions: Sequence[Function],
         *,
         authorize: Callable[[Headers], Mapping[str, Any]],
+        authorize_waits: bool = False,
         apis: Mapping[str, HttpApi] = MappingProxyType({}),
         commits: Commits | None = None,
         explain: Callable[[Response], Response] = lambda response: response,
@@ -89,7 +91,7 @@ class Gateway:
     ) -> None:
         self._routes, self._apis = Routes(functions), apis
         self._handlers = {function.name: load_handler(function) for function in functions if function.routes}
-        self._authorize = authorize
+        self._authorize, self._authorize_waits = authorize, authorize_waits
         self._commits = commits
         self._explain = explain
         self._health = health
@@ -130,8 +132,12 @@ class Gateway:
         body = await _read_body(receive)
         if body is None:  # the client is gone
             return _message(400, "Bad Request")
-        asking = self._asking(scope, body, match, request_id)
         try:
+            if self._authorize_waits:
+                context = await asyncio.to_thread(self._authorize, scope["headers"])
+            else:
+                context = self._authorize(scope["headers"])
+            asking = self._asking(scope, body, match, context, request_id)
             response = self._at_once(match, scope, asking)
             if response is None:
                 response = await self._watch(match.function, scope, asking, receive)
@@ -151,9 +157,11 @@ class Gateway:
             _log.error("failed", extra={**told, FRAMES: frames(error.__cause__)})
         return _message(500, "Internal Server Error")  # also for a function that Lambda stopped
 
-    def _asking(self, scope: Scope, body: bytes, match: Match, request_id: str) -> Callable[[], Response]:
+    def _asking(
+        self, scope: Scope, body: bytes, match: Match, context: Mapping[str, Any], request_id: str
+    ) -> Callable[[], Response]:
         """Return what asks the function. Raises EventTooLargeError, HandlerError, ValueError."""
-        function, context = match.function, self._authorize(scope["headers"])
+        function = match.function
         api = self._apis.get(function.name)
         if api is not None and len(body) <= SMALL_BYTES:
             return partial(ask, function, api, read_request(scope, body, match=match, authorizer=context))

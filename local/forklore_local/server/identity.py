@@ -1,22 +1,27 @@
-"""The local authorizer: the bearer token is the user id. This is never deployed.
+"""The local authorizers. One verifies tokens as the deployed one does, one by a file of users.
 
-The result has the shape of the deployed authorizer's context. Neither authorizer refuses a request:
-the function answers 401. API keys and roles work as in the deployed authorizer, except that the
-keys are set in clear text.
+Without either, the bearer token is the user id: that is for a developer's own machine.
+
+The result has the shape of the deployed authorizer's context. No authorizer refuses a request: the
+function answers 401. API keys and roles work as in the deployed authorizer, except that the keys
+are set in clear text.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TypedDict
+from typing import Any
 
 from forklore_local.server.asgi import Headers, Response, header_text
 from forklore_service.credentials import roles
 from forklore_service.credentials.api_keys import client_of, hash_of
+from forklore_service.credentials.authorizer import Authorizer, make_authorizer
+from forklore_service.credentials.fetching import fetch
 from forklore_service.credentials.headers import bearer_token
+from forklore_service.credentials.settings import AuthorizerSettings
 from forklore_service.domain.users import is_user_id, read_list
-from forklore_service.errors import UnauthorizedError
+from forklore_service.errors import UnauthorizedError, UnavailableError
 
 UNAUTHORIZED_HINT = (
     "; on this local server the token is the user id, such as 'Authorization: Bearer alice', and X-API-Key, "
@@ -37,56 +42,107 @@ def hinted(response: Response) -> Response:
     return Response(response.status, response.headers, json.dumps(error, ensure_ascii=False).encode())
 
 
-class Identity(TypedDict):
-    """The authorizer's context. If any part of the credentials is bad: None, None and no roles."""
+Identity = Mapping[str, Any]
+"""The authorizer's context: {"userId", "clientId", "roles"}; no user if any credential is bad."""
+NOBODY: Identity = {"userId": None, "clientId": None, "roles": []}
 
-    userId: str | None
-    clientId: str | None
-    roles: list[str]
+
+def named_user(token: str) -> str | None:
+    """Return the user whom a token names: it is the id. None if it cannot be one."""
+    return token if is_user_id(token) else None
 
 
 @dataclass(frozen=True)
 class LocalAuthorizer:
-    """The configured callers: client ids by the hash of their key, user-id patterns by role."""
+    """The configured callers: client ids by the hash of their key, user-id patterns by role.
+
+    user_of: returns whose token it is, None for nobody's. Raises UnavailableError.
+    """
 
     clients: Mapping[str, str]
     patterns: roles.Patterns
+    user_of: Callable[[str], str | None] = named_user
 
     def __call__(self, headers: Headers) -> Identity:
         """Return who the caller is. A key without a user and an unknown key give nobody."""
-        tokens = [value for name, value in headers if name.lower() == b"authorization"]
-        keys = [value for name, value in headers if name.lower() == b"x-api-key"]
+        tokens, keys = _values(headers, b"authorization"), _values(headers, b"x-api-key")
         try:
-            user_id = _user_id(header_text(tokens[0])) if len(tokens) == 1 else None
+            token = bearer_token(header_text(tokens[0])).strip(" \t") if len(tokens) == 1 else None
             client_id = client_of(header_text(b",".join(keys)) if keys else None, self.clients)
+            user_id = self.user_of(token) if token else None
         except UnauthorizedError:
-            user_id = client_id = None
+            return NOBODY
+        except UnavailableError:
+            return {"unavailable": True}
         if user_id is None:
-            return Identity(userId=None, clientId=None, roles=[])
+            return NOBODY
         named = roles.with_implied(roles.roles_of_user(user_id, self.patterns))
-        return Identity(userId=user_id, clientId=client_id, roles=sorted(named))
-
-    def is_known(self, headers: Headers) -> bool:
-        """Tell whether a request says who calls."""
-        return self(headers)["userId"] is not None
+        return {"userId": user_id, "clientId": client_id, "roles": sorted(named)}
 
 
-def read_authorizer(environ: Mapping[str, str], clients: Sequence[str] = ()) -> LocalAuthorizer:
+@dataclass(frozen=True)
+class IssuerAuthorizer:
+    """Verifies the tokens of an issuer by the code that is deployed.
+
+    It may fetch the issuer's keys, so it is asked in a thread.
+    """
+
+    verify: Authorizer
+
+    def __call__(self, headers: Headers) -> Identity:
+        """Return who the caller is."""
+        names = (b"authorization", b"x-api-key")
+        values = {name.decode(): _values(headers, name) for name in names}
+        joined = {name: header_text(b",".join(held)) for name, held in values.items() if held}
+        return self.verify.context_of({"headers": joined})
+
+
+def _values(headers: Headers, name: bytes) -> list[bytes]:
+    return [value for key, value in headers if key.lower() == name]
+
+
+def read_authorizer(
+    environ: Mapping[str, str],
+    clients: Sequence[str] = (),
+    user_of: Callable[[str], str | None] = named_user,
+) -> LocalAuthorizer:
     """Return the authorizer that FORKLORE_API_KEYS, _ADMINS, _AUDITORS and _INDEXERS describe.
 
-    clients: more pairs `client=key`. Raises ValueError as `clients_by_hash` does.
+    clients: more pairs `client=key`. user_of: as of LocalAuthorizer. Raises ValueError as
+    `clients_by_hash` does.
     """
-    return LocalAuthorizer(clients_by_hash(environ, clients), roles.read_patterns(environ))
+    default = DEFAULT_API_KEYS if user_of is named_user else ""
+    return LocalAuthorizer(clients_by_hash(environ, clients, default), roles.read_patterns(environ), user_of)
 
 
-def clients_by_hash(environ: Mapping[str, str], more: Sequence[str] = ()) -> dict[str, str]:
+def read_issuer(
+    environ: Mapping[str, str], clients: Sequence[str] = (), *, fetch: Callable[[str], bytes] = fetch
+) -> IssuerAuthorizer:
+    """Return the authorizer that the settings of a deployed one describe. It also has clear keys.
+
+    fetch: as of `make_authorizer`. Raises ValueError with a text that says what to set.
+    """
+    try:
+        settings = AuthorizerSettings.from_environment(environ)
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+    known = clients_by_hash(environ, clients, "")
+    return IssuerAuthorizer(
+        make_authorizer(settings._replace(clients={**settings.clients, **known}), fetch=fetch)
+    )
+
+
+def clients_by_hash(
+    environ: Mapping[str, str], more: Sequence[str] = (), default: str = DEFAULT_API_KEYS
+) -> dict[str, str]:
     """Return the client ids that FORKLORE_API_KEYS names, by the hash of their key.
 
-    more: pairs of the option --client. Raises ValueError if the setting is not
-    `client=key,client=key`, or if a key comes twice. The message does not hold the key.
+    more: pairs of the option --client. default: the setting where there is none.
+    Raises ValueError if the setting is not `client=key,client=key`, or if a key comes twice. The
+    message does not hold the key.
     """
     clients: dict[str, str] = {}
-    named = read_list(environ.get("FORKLORE_API_KEYS", DEFAULT_API_KEYS))
+    named = read_list(environ.get("FORKLORE_API_KEYS", default))
     pairs = [(f"FORKLORE_API_KEYS: pair {number}", pair) for number, pair in enumerate(named, 1)]
     pairs += [(f"--client number {number}", pair) for number, pair in enumerate(more, 1)]
     for place, pair in pairs:
@@ -97,12 +153,3 @@ def clients_by_hash(environ: Mapping[str, str], more: Sequence[str] = ()) -> dic
             raise ValueError(f"{place} has the key of another one")
         clients[hash_of(key)] = client_id
     return clients
-
-
-def _user_id(authorization: str) -> str | None:
-    """Return the user id in `Bearer <user id>`, or None if it is not valid.
-
-    Raises UnauthorizedError for anything else.
-    """
-    user_id = bearer_token(authorization).strip(" \t")
-    return user_id if is_user_id(user_id) else None

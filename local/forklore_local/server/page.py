@@ -26,6 +26,8 @@ TYPES = {
 """What is served of the folder, by the end of a file's name."""
 MARK = "forklore-page"
 """The header by which the page is known to be the explorer."""
+STAGE = "forklore-stage"
+"""The header by which the page knows that it must ask for a token, and of which server."""
 COMPRESSED = {".css", ".js", ".jsonl", ".svg"}
 """What is sent smaller to who takes gzip."""
 _POLICY = (
@@ -96,8 +98,8 @@ def answer(
     return Response(200, headers, content)
 
 
-def with_page(app: App) -> App:
-    """Return `app` with the page's paths added."""
+def with_page(app: App, *, stage: str = "") -> App:
+    """Return `app` with the page's paths added. stage: who verifies tokens; "": nobody does."""
     files = find_files()
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -111,6 +113,8 @@ def with_page(app: App) -> App:
         if response is None:
             await app(scope, receive, send)
         else:
+            if stage:
+                response.headers.append((STAGE, stage))
             await send_response(send, response)
 
     return serve

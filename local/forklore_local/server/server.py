@@ -1,6 +1,7 @@
 """The local server: reads the command line and puts the other modules together."""
 
 import argparse
+import asyncio
 import contextlib
 import gc
 import ipaddress
@@ -10,7 +11,7 @@ import re
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,7 +30,7 @@ from forklore_local.server.events import CONTENTS, Events
 from forklore_local.server.files import ServedObjects, with_files
 from forklore_local.server.functions import http_apis, http_functions
 from forklore_local.server.gateway import Gateway
-from forklore_local.server.identity import hinted, read_authorizer
+from forklore_local.server.identity import Identity, hinted, named_user, read_authorizer, read_issuer
 from forklore_local.server.invocation import sleep
 from forklore_local.server.log import FORMATS, show_lines_of, write
 from forklore_local.server.page import with_page
@@ -46,6 +47,7 @@ from forklore_local.server.protocol import READS_HTTP
 from forklore_local.server.reference import with_reference
 from forklore_local.server.routing import Function
 from forklore_local.server.store import ENDPOINT, DatabaseError, open_table_at, set_environment
+from forklore_local.server.user_tokens import UserTokens
 from forklore_local.version import version
 from forklore_service.aws.wiring import Given, ServiceSettings, give, open_table
 from forklore_service.domain import keys
@@ -69,14 +71,16 @@ see the conversations at {url}/
 forklore {version} listens on {url}
 the API reference is at {url}/docs
 {tools}
-Try it; the bearer token is the user id:
-  curl -X POST {url}/v1/conversations -H 'Authorization: Bearer alice' \
--H 'Content-Type: application/json' -d '{{"title":"Hello"}}'
+{tokens}
 
 {store}
 Ctrl+C stops it.
 """
-Beside = Callable[[App, str, Callable[[Headers], bool]], App]
+Beside = Callable[[App, str, Callable[[Headers], Awaitable[bool]]], App]
+TRY = """\
+Nobody verifies tokens: that is for your own machine. Try it; the bearer token is the user id:
+  curl -X POST {url}/v1/conversations -H 'Authorization: Bearer alice' \
+-H 'Content-Type: application/json' -d '{{"title":"Hello"}}'"""
 TOOLS = "the tools for agents are at {url}/mcp\n"
 FORGETS = """\
 The embedded store forgets everything when this stops. To keep it: --data ./data"""
@@ -133,9 +137,12 @@ class _Server:
         beside: Beside | None,
     ) -> None:
         self._functions, self._arguments, self._beside = functions, arguments, beside
+        self._authorize = _authorizer(arguments)
+        self._is_verified = bool(arguments.issuer or arguments.token_file)
+        if not (self._is_verified or arguments.insecure or is_of_this_machine(arguments.host)):
+            raise ValueError(f"{UNVERIFIED}; use --issuer or --token-file, or say --insecure")
         self._listener = _listen(arguments.host, arguments.port)
         self._callers = Callers(name for name in (arguments.host, *arguments.allow_host) if name)
-        self._authorizer = read_authorizer(os.environ, arguments.client)
         self._url = _url(self._listener)
         self._environment = {**environment, "FORKLORE_URL": self._url}
         self._version = version()  # of now: a checkout may change while this runs
@@ -155,8 +162,16 @@ class _Server:
             self._file = (self._arguments.data / FILE).stat()
         told = _store_told(self._arguments.data, self._workers)
         tools = TOOLS.format(url=self._url) if self._beside else ""
-        write(BANNER.format(url=self._url, tools=tools, store=told, version=self._version), sys.stdout)
-        warn_of(self._arguments.host)
+        tokens = TRY.format(url=self._url) if not self._is_verified else _tokens_told(self._arguments)
+        banner = BANNER.format(url=self._url, tools=tools, store=told, version=self._version, tokens=tokens)
+        write(banner, sys.stdout)
+        if not self._is_verified:
+            warn_of(self._arguments.host)
+
+    async def _is_known(self, headers: Headers) -> bool:
+        """Tell whether a request says who calls."""
+        found = await asyncio.to_thread(self._authorize, headers)
+        return found.get("userId") is not None
 
     def _require_in_place(self) -> None:
         """Raise OSError in a worker if there is another folder than the one that others serve."""
@@ -196,14 +211,16 @@ class _Server:
             gateway = Gateway(
                 self._functions,
                 apis=http_apis(self._functions),
-                authorize=self._authorizer,
+                authorize=self._authorize,
+                authorize_waits=bool(arguments.issuer),
                 commits=commits,
-                explain=hinted,
+                explain=(lambda response: response) if self._is_verified else hinted,
                 health=health,
             )
-            paths = with_page(with_reference(gateway, _document))
+            stage = self._url if self._is_verified else ""
+            paths = with_page(with_reference(gateway, _document), stage=stage)
             if self._beside:
-                paths = self._beside(paths, self._url, self._authorizer.is_known)
+                paths = self._beside(paths, self._url, self._is_known)
             configuration = _configuration(gateway, paths, self._callers, objects)
             events.start()
             server: Server
@@ -218,6 +235,33 @@ class _Server:
                 work.wait_for_others()  # what they write is told, too
             events.stop()
         return 0
+
+
+def _authorizer(arguments: argparse.Namespace) -> Callable[[Headers], Identity]:
+    """Return what finds the caller of a request.
+
+    Raises OSError and ValueError, with a text for people.
+    """
+    issuer, file = arguments.issuer, arguments.token_file
+    if issuer and file:
+        raise ValueError("--issuer and --token-file are two ways to know a user: choose one")
+    if arguments.audience and not issuer:
+        raise ValueError("--audience needs --issuer")
+    if issuer:
+        given = {"FORKLORE_AUDIENCE": ",".join(arguments.audience)} if arguments.audience else {}
+        environ = {**os.environ, "FORKLORE_ISSUER": issuer, **given}
+        return read_issuer(environ, arguments.client)
+    if file and not file.exists():
+        raise ValueError(f"{file} is missing; make it: forklore user add NAME --token-file {file}")
+    user_of = UserTokens(file).user_of if file else named_user
+    return read_authorizer(os.environ, arguments.client, user_of)
+
+
+def _tokens_told(arguments: argparse.Namespace) -> str:
+    """Return what the banner says of tokens that are verified."""
+    if arguments.issuer:
+        return f"A token is one that {arguments.issuer} has signed."
+    return f"A token is one of {arguments.token_file}; `forklore user add NAME` makes one."
 
 
 def _document() -> Mapping[str, Any]:
@@ -350,6 +394,30 @@ def _parser(command: str, *, has_tools: bool) -> argparse.ArgumentParser:
         help="the API key of an agent, beside those of FORKLORE_API_KEYS; may be repeated",
     )
     parser.add_argument(
+        "--issuer",
+        default=os.environ.get("FORKLORE_ISSUER", ""),
+        metavar="URL",
+        help="verify tokens: who signs them, as their claim iss has it (FORKLORE_ISSUER)",
+    )
+    parser.add_argument(
+        "--audience",
+        action="append",
+        metavar="NAME",
+        help="with --issuer: for whom tokens are; may be repeated (FORKLORE_AUDIENCE)",
+    )
+    parser.add_argument(
+        "--token-file",
+        type=Path,
+        default=_path(os.environ.get("FORKLORE_TOKEN_FILE", "")),
+        metavar="FILE",
+        help="verify tokens: of the users in this file, which `forklore user` writes (FORKLORE_TOKEN_FILE)",
+    )
+    parser.add_argument(
+        "--insecure",
+        action="store_true",
+        help="listen for other machines, though nobody verifies tokens",
+    )
+    parser.add_argument(
         "--on-event",
         action="append",
         default=[],
@@ -382,6 +450,10 @@ def _parser(command: str, *, has_tools: bool) -> argparse.ArgumentParser:
         help="lines per request: what it costs on AWS, and nothing of its content",
     )
     return parser
+
+
+def _path(text: str) -> Path | None:
+    return Path(text) if text else None
 
 
 def _number(text: str) -> int:
@@ -436,13 +508,17 @@ def _listen(host: str, port: int) -> socket.socket:
         raise OSError(f"cannot listen on {host} port {port}: {reason}") from error
 
 
+def is_of_this_machine(host: str) -> bool:
+    """Return whether only this machine reaches a server at the address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def warn_of(host: str) -> None:
     """Log a warning if others than this machine reach a server at the address."""
-    try:
-        is_loopback = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        is_loopback = host == "localhost"
-    if not is_loopback:
+    if not is_of_this_machine(host):
         _log.warning("tokens_are_not_verified", extra={"host": host, "means": UNVERIFIED})
 
 

@@ -35,6 +35,7 @@ ELSEWHERE = {
     "copy-table",
     "fsck",
     "explore",
+    "user",
     "erase-user",
     "retention",
     "help",

@@ -5,6 +5,7 @@ Here a few lines of shell stand where the program would start. `make programs` r
 
 import json
 import os
+import shutil
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 import pytest
 
 from tests.clients.cli.running import Forklore
+
+PROGRAMS = Path(__file__).parents[1] / "importing/programs"
 
 WRITTEN = (
     "claude-code",
@@ -367,18 +370,30 @@ def test_an_older_entry_is_gone_on_from_in_a_fork(run: Forklore, home: Path, tri
     assert trip not in text
 
 
-def test_a_session_that_has_not_changed_is_resumed_as_its_own(run: Forklore, home: Path) -> None:
-    run("collect --program codex")
-    rows = [json.loads(line) for line in run("ls --json").lines]
-    files = sorted(home.rglob("rollout-*"))
+OWN = {
+    "claude-code": (
+        *("1e81f08c-890a-4df2-ac0e-6ac0acabc102", "31d5490f-1f10-438e-9045-74f46fe5ca83"),
+        *("8f692a3e-591f-4577-8a72-bffcb46b965d", "d0ca51fa-4bc3-4c28-8494-097af0700bdf"),
+    ),
+    "codex": ("01a223aa-4306-7393-884c-f802ecac37ba", "01a223aa-9315-7db2-8e16-0936be205237"),
+    "copilot-cli": ("345102ca-6e2b-40c3-b600-f3ec6548bfd0", "c8796b9b-b353-4cb8-82af-6e08a630ea37"),
+}
+"""The sessions with which a program itself goes on; of Codex not the part that was rewound."""
+
+
+@pytest.mark.parametrize("program", OWN)
+def test_a_session_that_has_not_changed_is_resumed_as_its_own(
+    run: Forklore, home: Path, program: str
+) -> None:
+    shutil.copytree(PROGRAMS / "copilot", home / ".copilot")
+    run(f"collect --program {program}")
+    rows = [json.loads(line) for line in run("ls --all --json").lines]
 
     told = [json.loads(run(f"resume {row['id']} --folder '{home}' --print --json").out) for row in rows]
 
-    assert any(one["isOwn"] for one in told)
-    own = next(one for one in told if one["isOwn"])
-    assert own["commands"] == [["codex", "resume", own["commands"][0][2]]]
-    assert own["commands"][0][2] in own["file"]
-    assert set(files) <= set(home.rglob("rollout-*"))
+    commands = [one["commands"][-1][-1].removeprefix("--resume=") for one in told if one["isOwn"]]
+    assert sorted(commands) == [*OWN[program]]
+    assert all(Path(one["file"]).is_file() for one in told)
 
 
 def test_what_stood_in_the_place_of_a_session_is_kept_aside(run: Forklore, home: Path, trip: str) -> None:
@@ -392,3 +407,31 @@ def test_what_stood_in_the_place_of_a_session_is_kept_aside(run: Forklore, home:
     assert len(kept) == 1
     assert "Mine" in kept[0]
     assert "Mine" not in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("program", "session", "is_first"),
+    [
+        ("claude-code", "d0ca51fa-4bc3-4c28-8494-097af0700bdf", True),  # summarised from a place on
+        ("claude-code", "31d5490f-1f10-438e-9045-74f46fe5ca83", False),  # up to a place
+        ("codex", "01a223aa-4306-7393-884c-f802ecac37ba", True),  # kept of an earlier part
+    ],
+)
+def test_what_a_summary_has_kept_is_written_on_its_side(
+    run: Forklore, home: Path, program: str, session: str, is_first: bool
+) -> None:
+    run(f"collect --program {program}")
+    rows = [json.loads(line) for line in run(f"ls --all --tag session:{session} --json").lines]
+    shown = next(row["id"] for row in rows if row["isCurrent"])
+
+    told = json.loads(run(f"resume {shown} --in qwen --folder '{home}' --print --json").out)
+
+    [history] = [
+        row["systemPayload"]["compressedHistory"]
+        for row in map(json.loads, Path(told["file"]).read_text().splitlines())
+        if row["type"] == "system"
+    ]
+    texts = [one["parts"][0].get("text", "") for one in history]
+    at = next(at for at, text in enumerate(texts) if "The harbour is twelve metres deep." in text)
+    assert at == (len(texts) - 1 if is_first else 0)
+    assert len(texts) > 1

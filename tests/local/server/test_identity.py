@@ -1,10 +1,15 @@
 import json
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from forklore_local.server.asgi import Response
-from forklore_local.server.identity import DEFAULT_API_KEYS, hinted, read_authorizer
+from forklore_local.server.identity import DEFAULT_API_KEYS, hinted, read_authorizer, read_issuer
+from forklore_local.server.token import AUDIENCE, ISSUER, development_key, key_set, make_token
+from forklore_local.server.user_tokens import UserTokens, add_user
 
 CONFIGURED = {
     "FORKLORE_API_KEYS": "app=secret, other=padded=",
@@ -113,6 +118,77 @@ def test_a_malformed_list_of_keys_is_refused_without_showing_it(keys: str) -> No
         read_authorizer({"FORKLORE_API_KEYS": keys})
 
     assert "hunter2" not in str(caught.value)
+
+
+def test_a_user_of_a_file_has_roles_and_no_key_by_default(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    token = add_user(file, "root").encode()
+    authorize = read_authorizer({"FORKLORE_ADMINS": "root"}, ["app=secret"], UserTokens(file).user_of)
+
+    def identify(*keys: bytes, bearer: bytes = token) -> Any:
+        return authorize([(b"authorization", b"Bearer " + bearer), *((b"x-api-key", key) for key in keys)])
+
+    assert identify() == {"userId": "root", "clientId": None, "roles": ["admin", "auditor"]}
+    assert identify(b"secret")["clientId"] == "app"
+    assert identify(b"local-key") == identify(bearer=b"root") == identify(bearer=token[:-1]) == NOBODY
+    file.unlink()
+    assert identify() == {"unavailable": True}
+
+
+def test_an_issuer_signs_tokens_as_for_the_deployed_authorizer(tmp_path: Path) -> None:
+    """What it refuses beside these is tested with the deployed one: they are the same code."""
+    signing, another = development_key(tmp_path / "one.pem"), development_key(tmp_path / "other.pem")
+    environ = {
+        "FORKLORE_ISSUER": ISSUER,
+        "FORKLORE_AUDIENCE": AUDIENCE,
+        "FORKLORE_ISSUER_KEYS": json.dumps(key_set(signing)),
+        "FORKLORE_ADMINS": "root",
+        "FORKLORE_API_KEYS": "app=secret",
+    }
+    authorize, given = read_issuer(environ, ["other=key"]), {"issuer": ISSUER, "audience": AUDIENCE}
+
+    def token(key: ec.EllipticCurvePrivateKey, hours: float = 1) -> bytes:
+        return make_token("root", key, **given, hours=hours, now=time.time()).encode()
+
+    good = token(signing)
+
+    def identify(bearer: bytes, *keys: bytes) -> Any:
+        return authorize([(b"Authorization", b"Bearer " + bearer), *((b"X-API-Key", key) for key in keys)])
+
+    assert identify(good) == {"userId": "root", "roles": ["admin", "auditor"]}
+    assert [identify(good, key).get("clientId") for key in (b"secret", b"key")] == ["app", "other"]
+    assert identify(good, b"local-key") == identify(good, b"key", b"key") == {}
+    assert (
+        identify(b"root")
+        == identify(make_token("root", another, **given, hours=1, now=time.time()).encode())
+        == {}
+    )
+    assert identify(make_token("root", signing, **given, hours=1, now=time.time() - 7200).encode()) == {}
+
+
+def test_without_the_keys_of_the_issuer_nobody_is_refused_for_good(tmp_path: Path) -> None:
+    def fetch(_url: str) -> bytes:
+        raise OSError
+
+    authorize = read_issuer({"FORKLORE_ISSUER": ISSUER, "FORKLORE_AUDIENCE": AUDIENCE}, fetch=fetch)
+    key = development_key(tmp_path / "key.pem")
+    token = make_token("ann", key, issuer=ISSUER, audience=AUDIENCE, hours=1, now=time.time())
+
+    assert authorize([(b"authorization", f"Bearer {token}".encode())]) == {"unavailable": True}
+
+
+@pytest.mark.parametrize(
+    ("environ", "told"),
+    [
+        ({"FORKLORE_ISSUER": "http://login.example"}, "FORKLORE_ISSUER"),
+        ({"FORKLORE_AUDIENCE": " , "}, "FORKLORE_AUDIENCE"),
+        ({"FORKLORE_ADMINS": "*"}, "FORKLORE_ADMINS"),
+        ({"FORKLORE_API_KEYS": "x"}, "FORKLORE_API_KEYS"),
+    ],
+)
+def test_a_wrong_setting_of_an_issuer_is_named(environ: dict[str, str], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        read_issuer({"FORKLORE_ISSUER": ISSUER, "FORKLORE_AUDIENCE": AUDIENCE, **environ})
 
 
 def test_a_401_says_what_a_token_is_on_the_local_server() -> None:

@@ -20,7 +20,8 @@ import pytest
 
 from forklore import Forklore
 from forklore_local.server.identity import clients_by_hash
-from forklore_local.server.server import warn_of
+from forklore_local.server.server import CANNOT_START, main, warn_of
+from forklore_local.server.user_tokens import add_user
 from tests.local.server.project import write_project
 from tools.harness.dynamodb import engine_server
 from tools.harness.ports import wait_until_it_listens
@@ -279,6 +280,45 @@ def test_a_server_that_others_reach_warns_that_nobody_verifies_tokens(
 
     told = [(record.levelname, record.getMessage()) for record in caplog.records]
     assert told == ([("WARNING", "tokens_are_not_verified")] if is_warned else [])
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--host", "0.0.0.0"], "nobody verifies it; use --issuer or --token-file, or say --insecure"),
+        (["--host", ""], "nobody verifies it; use --issuer or --token-file, or say --insecure"),
+        (["--issuer", "https://login.example", "--token-file", "f"], "choose one"),
+        (["--issuer", "https://login.example"], "set FORKLORE_AUDIENCE"),
+        (["--audience", "us"], "--audience needs --issuer"),
+        (["--token-file", "f"], "f is missing; make it: forklore user add NAME --token-file f"),
+    ],
+)
+def test_a_server_that_would_let_in_the_wrong_ones_does_not_start(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: list[str], told: str
+) -> None:
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+
+    assert main(arguments=["--port", "0", *options]) == CANNOT_START
+    assert told in capsys.readouterr().err
+
+
+def test_with_a_file_of_tokens_only_its_users_come_in_also_to_the_tools(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    token = add_user(file, "ann")
+    options = ["serve", "--port", "0", "--token-file", str(file), "--mcp"]
+    with running(*options, module="forklore.cli", last_line="Ctrl+C") as local:
+
+        def ask(bearer: str) -> list[httpx.Response]:
+            headers = {"Authorization": f"Bearer {bearer}", "Accept": "application/json, text/event-stream"}
+            call = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            listed = httpx.get(f"{local.url}/v1/conversations", headers=headers)
+            return [listed, httpx.post(f"{local.url}/mcp", headers=headers, json=call)]
+
+        assert [answer.status_code for answer in ask(token)] == [200, 200]
+        assert [answer.status_code for answer in ask("ann")] == [401, 401]
+        assert "Bearer alice" not in ask("ann")[0].text + local.banner
+        assert httpx.head(f"{local.url}/").headers["forklore-stage"] == local.url
+        assert [answer.status_code for answer in ask(add_user(file, "bob"))] == [200, 200]
 
 
 def test_a_port_in_use_is_one_line_and_2(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ class Turn:
 
     parts: what it says; a part may hold the bytes of a file. files: the attachments that it names.
     lost: the files that are no attachments. source: what an import has told of it. kept: if it is a
-    summary, the ids of the entries before it that a model still has.
+    summary, the ids of the entries before it that a model still has: behind it, or before it.
     """
 
     turn_id: str
@@ -47,6 +47,11 @@ class Turn:
         """The model that has said it; empty where nobody knows."""
         named = self.source.get("model")
         return named if isinstance(named, str) else ""
+
+    @property
+    def is_kept_first(self) -> bool:
+        """Whether a model has what is kept before the summary."""
+        return self.source.get("keptFirst") is True
 
     def of(self, *kinds: str) -> list[Part]:
         """Return the parts of some types."""

@@ -81,7 +81,7 @@ class Message:
 
     is_summary: from here on a model remembers this and what follows, in place of what was before.
     kept: the ids of messages before a summary, or their keys in another file, that the model
-    remembers all the same, behind it.
+    remembers all the same, behind it; kept_first: before it.
     """
 
     id: str
@@ -105,6 +105,7 @@ class Message:
     number: int | None = None
     is_summary: bool = False
     kept: Sequence[str] = ()
+    kept_first: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -381,7 +382,8 @@ def _element_of(
     times = {"createdAt": said_at, "time": None if said_at else message.at}
     told = {"model": message.model, "usage": message.usage, "number": message.number}
     if message.is_summary:
-        told |= {"isSummary": True, "kept": [key_of[one] for one in message.kept if one in key_of]}
+        told |= {"isSummary": True, "kept": [key_of.get(one) or without_halves(one) for one in message.kept]}
+        told |= {"keptFirst": True} if message.kept_first else {}
     source = kept({**times, "author": author, **told, **message.source})
     element = kept(
         {

@@ -30,7 +30,7 @@ from forklore.importing.checks import kept, keys_for, storable_metadata, title_o
 from forklore.importing.foreign_trees import ForeignMessage, ForeignTree, ImportReport, Reason
 from forklore.importing.identity import number_in, words_of
 from forklore.importing.laying_out import Laying, Match, matched_in
-from forklore.importing.members import usage_of
+from forklore.importing.members import mapped, usage_of
 from forklore.importing.plan import (
     Plan,
     PlannedAt,
@@ -266,7 +266,7 @@ def _remembered(
 ) -> dict[int, tuple[PlannedEntry, ...]]:
     """Return by the index of each message from a summary on what of it stands in the context.
 
-    Its epoch is the number of summaries on the way to it. A child of a message begins anew. Behind
+    Its epoch is the number of summaries on the way to it. A child of a message begins anew. Beside
     a summary stand the messages before it that are kept, perhaps of another file (`there`). begins:
     the epoch of the first messages.
     """
@@ -290,12 +290,11 @@ def _remembered(
         epochs.append(above + message.is_summary)
         if epochs[index]:
             context = {"channel": "context", "epoch": epochs[index]}
-            found[index] = (
-                replace(
-                    entries[index], key=others[index], body={**entries[index].body, **context}, entry_id=""
-                ),
-                *(entry_of(key, {**body, **context}) for key, body in of_kept.get(index, ())),
-            )
+            body = {**entries[index].body, **context}
+            said = replace(entries[index], key=others[index], body=body, entry_id="")
+            beside = [entry_of(key, {**body, **context}) for key, body in of_kept.get(index, ())]
+            is_first = mapped(message.content.get("source")).get("keptFirst") is True
+            found[index] = (*beside, said) if is_first else (said, *beside)
     return found
 
 

@@ -24,7 +24,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-def with_tools(app: App, url: str, is_known: Callable[[Headers], bool]) -> App:
+def with_tools(app: App, url: str, is_known: Callable[[Headers], Awaitable[bool]]) -> App:
     """Return `app` with the path of the tools.
 
     url: of the API that they call. is_known: whether the headers of a request say who calls.
@@ -34,7 +34,7 @@ def with_tools(app: App, url: str, is_known: Callable[[Headers], bool]) -> App:
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"].removesuffix("/") != PATH:
             await app(scope, receive, send)
-        elif is_known(scope["headers"]):
+        elif await is_known(scope["headers"]):
             await tools(scope, receive, send)
         else:
             await _refuse(send, 401, (b"www-authenticate", b"Bearer"))

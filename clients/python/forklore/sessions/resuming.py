@@ -83,18 +83,31 @@ def own_session(
     last_key: of the last entry of the history. Of the files of one session the newest is what the
     program goes on with.
     """
-    source = _source_of(details)
     if tag_of(details, "program") != program.name or last_key is None:
         return None
-    ends = source.get("sessions")
+    held = [*files]
+    ends = _source_of(details).get("sessions")
     for part, told in ends.items() if isinstance(ends, Mapping) else ():
-        session = str(source.get("session") or tag_of(details, "session"))
-        of_it = [one for one in files if session in str(one.path) or _is_database(one.path)]
-        newest = max(of_it, key=lambda one: one.changed, default=None)
-        is_end = isinstance(told, Mapping) and told.get("last") == last_key
-        if is_end and newest and (part in newest.path.name or _is_database(newest.path)):
+        newest = max((one for one in held if _is_of(one.path, part)), key=_changed, default=None)
+        if newest is None or not (isinstance(told, Mapping) and told.get("last") == last_key):
+            continue
+        named = tag_of(details, "session")
+        session = named if named and named in newest.path.name else part
+        if not any(session in str(one.path) and _changed(one) > _changed(newest) for one in held):
             return session, newest.path
     return None
+
+
+def _changed(file: SessionFile) -> float:
+    return file.changed
+
+
+def _is_of(path: Path, part: str) -> bool:
+    """Tell whether a file is that of a session, or of a part of one."""
+    name = path.name.split(".", 1)[0]
+    begin = part[:_BEGINS] if own_ids_in(part) else part
+    short = name.startswith("session-") and name.endswith(f"-{begin}")
+    return _is_database(path) or name.endswith(part) or path.parent.name == part or short
 
 
 def _source_of(details: ConversationDetails) -> Mapping[str, Any]:

@@ -158,6 +158,11 @@ class Reads:
         """Yield what HEAD names of each conversation of a tree."""
         return map(items.head_row, self._source.query(keys.heads_range(group_id), only=items.HEAD_ROW))
 
+    def last_entries(self, group_id: str) -> Iterator[tuple[str, EntryId]]:
+        """Yield each conversation of a tree with the last own entry that its HEAD names."""
+        rows = self._source.query(keys.heads_range(group_id), only=("last",))
+        return ((keys.in_head(_sort(row)), items.last(row)) for row in rows)
+
     def members(self, group_id: str) -> Iterator[Member]:
         return map(items.member, self._source.query(keys.members_range(group_id)))
 

@@ -57,8 +57,9 @@ def _boundary(turn: Turn, before: str) -> dict[str, Any]:
     about: dict[str, Any] = {"trigger": "manual"}
     if turn.kept:
         about["preservedSegment"] = {"headUuid": turn.kept[0], "tailUuid": turn.kept[-1]}
-        about["preservedSegment"]["anchorUuid"] = turn.turn_id
-        about["preservedMessages"] = {"uuids": list(turn.kept), "anchorUuid": turn.turn_id}
+        anchor = id_beside(turn.turn_id, 1) if turn.is_kept_first else turn.turn_id
+        about["preservedSegment"]["anchorUuid"] = anchor
+        about["preservedMessages"] = {"uuids": list(turn.kept), "anchorUuid": anchor}
     told = {"content": "Conversation compacted", "logicalParentUuid": before, "compactMetadata": about}
     return {"type": "system", "subtype": "compact_boundary", "isMeta": False, "level": "info", **told}
 

@@ -43,7 +43,8 @@ def _rows(talk: Talk, at: str) -> Iterator[Item]:
         if turn.is_summary:
             kept = [item for one in talk.turns if one.turn_id in turn.kept for item in _items(one)]
             summary = {"type": "message", "role": "user", "content": _content(turn.parts, "user")}
-            held = {"message": turn.text, "replacement_history": [summary, *kept]}
+            history = [*kept, summary] if turn.is_kept_first else [summary, *kept]
+            held = {"message": turn.text, "replacement_history": history}
             yield {"timestamp": turn.at, "type": "compacted", "payload": held}
             continue
         for item in _items(turn):

@@ -75,7 +75,8 @@ def _compression(talk: Talk, turn: Turn, names: dict[str, object]) -> dict[str, 
     kept = [_message(one, names) for one in talk.turns if one.turn_id in turn.kept]
     summary = {"role": "user", "parts": [{"text": turn.text}]}
     info = {"originalTokenCount": 0, "newTokenCount": 0, "compressionStatus": 1}
-    told = {"info": info, "compressedHistory": [summary, *kept]}
+    history = [*kept, summary] if turn.is_kept_first else [summary, *kept]
+    told = {"info": info, "compressedHistory": history}
     return {"type": "system", "subtype": "chat_compression", "systemPayload": told}
 
 

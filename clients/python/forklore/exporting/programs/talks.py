@@ -42,7 +42,8 @@ class Talk:
         summary = self.turns[at]
         before = [turn for turn in self.turns[:at] if turn.turn_id in summary.kept]
         self.left_out["messages that are summed up"] += at - len(before)
-        return [summary, *before, *self.turns[at + 1 :]]
+        begin = [*before, summary] if summary.is_kept_first else [summary, *before]
+        return [*begin, *self.turns[at + 1 :]]
 
 
 @dataclass(frozen=True, slots=True)

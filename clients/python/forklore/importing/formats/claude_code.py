@@ -98,6 +98,10 @@ def _callers(source: Source) -> dict[str, str]:
     return found
 
 
+def _preserved(row: Row) -> Row:
+    return mapped(mapped(row.get("compactMetadata")).get("preservedMessages"))
+
+
 def _named_above(row: Row) -> str:
     return str(row.get("parentUuid") or row.get("logicalParentUuid"))
 
@@ -260,9 +264,9 @@ class _Session:
             role, said = "system", [_ESCAPES.sub("", part) for part in _texts(said)]
         if first.get("isCompactSummary"):
             role = "system"
-        kept = mapped(mapped(first.get("compactMetadata")).get("preservedMessages")).get("uuids")
         above = mapped(self.rows.get(str(self._above[uuid])))
-        kept = kept or mapped(mapped(above.get("compactMetadata")).get("preservedMessages")).get("uuids")
+        kept = _preserved(first).get("uuids") or _preserved(above).get("uuids")
+        anchor = mapped(mapped(above.get("compactMetadata")).get("preservedSegment")).get("anchorUuid")
         return Message(
             id=uuid,
             entry_id=str(last["uuid"]) if last is not first else "",
@@ -273,6 +277,7 @@ class _Session:
             at=first.get("timestamp"),
             is_summary=bool(first.get("isCompactSummary")),
             kept=self._heads_of(kept) if first.get("isCompactSummary") else (),
+            kept_first=bool(first.get("isCompactSummary") and anchor and anchor == above.get("uuid")),
             source={"model": told.pop("model", None), "metadata": {**told, **about}},
             left_out=_reason(first) or _left_out(first, said),
         )

@@ -91,6 +91,7 @@ def conversations_of(source: Source, report: ImportReport) -> Iterator[Conversat
             model=model if is_answer else None,
             is_summary=kind == "compacted" and said != [_UNREADABLE],
             kept=_kept_in(item) if kind == "compacted" else (),
+            kept_first=kind == "compacted" and _is_kept_first(item),
             said=shown,
             left_out=None if shown else Reason.HIDDEN,
             at=line.get("timestamp") or item.get("timestamp"),
@@ -170,6 +171,13 @@ def _kept_in(item: Mapping[str, Any]) -> list[str]:
     """Return the ids of the messages that the model has besides the summary."""
     history = objects(item.get("replacement_history"))
     return [one["id"] for one in history if one.get("type") == "message" and text_in(one.get("id"))]
+
+
+def _is_kept_first(item: Mapping[str, Any]) -> bool:
+    """Tell whether the summary comes behind the messages that the model has besides it."""
+    history = [one for one in objects(item.get("replacement_history")) if one.get("type") == "message"]
+    summary = text_in(item.get("message"))
+    return bool(history) and not any(summary in str(part) for part in said_in_item(history[0]))
 
 
 def _hide_summary(answer: Message, compacted: Message) -> None:
