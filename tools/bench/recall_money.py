@@ -1,9 +1,10 @@
 """What recall costs on AWS: python -m tools.bench.recall_money
 
-In dollars, for 10,000 entries of 200 tokens in conversations of 1,000, and 100 recalls a day, each in
-a conversation whose vectors no process has read yet. The requests of one such conversation are counted.
+In dollars, for 10,000 entries of 200 tokens in conversations of 1,000, and 100 recalls a day, each
+in a conversation whose vectors no process has read yet. The requests of one are counted.
 
-Prices: us-east-1, November 2026: DynamoDB's price list, and Bedrock's for Titan Text Embeddings V2.
+Prices: us-east-1, November 2026: the price lists of DynamoDB, and of Bedrock for Titan Text
+Embeddings V2.
 """
 
 import sys
