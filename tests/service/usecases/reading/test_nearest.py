@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from forklore_local.in_process.nearness import EmbeddedTexts
 from forklore_service.domain import keys
 from forklore_service.domain.keys import Key
 from forklore_service.domain.meaning import PIECES_MAX
 from forklore_service.domain.model import Caller
+from forklore_service.storage.embedded_texts import EmbeddedTexts
 from forklore_service.usecases.reading.search import NEAREST_MAX
 from forklore_service.usecases.shared import over_all
 from tests.service.reliability.intact import assert_intact
