@@ -90,7 +90,8 @@ class Check:
             if not self._program.keeps_images:
                 expected, sent = [_without_images(one) for one in expected], _without_images(sent)
             if not any(are_same(one, sent) for one in expected):  # several branches may ask the same
-                yield f"sent: {_first_difference(expected[-1], sent)}"
+                nearest = max(expected, key=lambda one: _agreeing(one, sent))
+                yield f"sent: {_first_difference(nearest, sent)}"
         else:
             yield "nothing was sent"
         yield from self.collect()
@@ -179,6 +180,10 @@ def _without_images(lines: Sequence[Line]) -> list[Line]:
 
 def _last_user(lines: Sequence[Line]) -> str:
     return next(words for what, words in reversed(lines) if what == "user")
+
+
+def _agreeing(told: Sequence[Line], sent: Sequence[Line]) -> int:
+    return sum(are_same([one], [other]) for one, other in zip(told, sent, strict=False))
 
 
 def _first_difference(told: Sequence[Line], sent: Sequence[Line]) -> str:
