@@ -168,7 +168,7 @@ ROOMS["forklore_local.in_process"] = {
     *("forklore_service.events", "forklore_service.errors"),
 }
 ROOMS["forklore_local.embedded.vectors"] = ROOMS["forklore_local.embedded"] | {"numpy"}
-ROOMS["forklore_local.in_process.nearness"] = ROOMS["forklore_local.in_process"] | {"numpy"}
+ROOMS["forklore_service.storage.embedded_texts"] = ROOMS["forklore_service.storage"] | {"numpy"}
 ROOMS["forklore_local.in_process.models"] = ROOMS["forklore_local.in_process"] | {"numpy", "tokenizers"}
 ROOMS["forklore_local.server"] = {
     *(

@@ -19,7 +19,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from forklore_local.embedded.expressions import Names, Values
 from forklore_local.embedded.items import SEARCHED, Change, Place, numbers_in
@@ -37,8 +37,8 @@ CREATE TRIGGER IF NOT EXISTS vector_gone AFTER DELETE ON item
 """
 """searched: the attributes that a search may ask for, as JSON."""
 TOP_MAX = 100
-AT_ONCE = 8_192
-"""So many vectors are compared at a time. As numbers of 4 bytes they take 8 MB."""
+AT_ONCE = 4_096
+"""So many vectors are compared at a time. As numbers of 4 bytes they take 4 MB."""
 _ONE = re.compile(r"(#?\w+) = (:\w+)", re.ASCII)
 _KEYS = (schema.PARTITION_KEY, schema.SORT_KEY)
 
@@ -144,9 +144,13 @@ class Vectors:
             "SELECT number, searched, numbers FROM vector WHERE number > ? ORDER BY number", (self._read,)
         )
         while some := found.fetchmany(AT_ONCE):
+            searched, codes = None, list[int]()
             for row in some:
-                held = json.loads(row[1])
-                codes = [self._codes.setdefault(held.get(name, ""), len(self._codes)) for name in SEARCHED]
+                if row[1] != searched:
+                    searched = row[1]
+                    held = json.loads(searched)
+                    texts = [held.get(name, "") for name in SEARCHED]
+                    codes = [self._codes.setdefault(text, len(self._codes)) for text in texts]
                 if not self._blocks or self._blocks[-1].is_full:
                     self._blocks.append(self._new_block())
                 self._blocks[-1].add(row[0], codes, row[2])
@@ -193,6 +197,8 @@ class _Block:
 class _NumpyBlock(_Block):
     """The same with numpy. Products are exact, also as numbers of 4 bytes."""
 
+    _known_lengths: Any = ()
+
     def nearest(self, search: Search, wanted: Mapping[int, int | None]) -> list[tuple[float, int]]:
         import numpy as np
 
@@ -200,17 +206,32 @@ class _NumpyBlock(_Block):
         chosen = np.ones(len(codes), "bool")
         for place, code in wanted.items():
             chosen &= codes[:, place] == code
-        vectors = np.frombuffer(self.vectors, "int8").reshape(-1, schema.DIMENSIONS)
-        whole = (vectors if chosen.all() else vectors[chosen]).astype("float32")
+        vectors, lengths = np.frombuffer(self.vectors, "int8").reshape(-1, schema.DIMENSIONS), self._lengths()
+        if not chosen.all():
+            vectors, lengths = vectors[chosen], lengths[chosen]
         asked = np.frombuffer(search.vector, "int8").astype("float32")
-        lengths = np.sqrt(np.einsum("ij,ij->i", whole, whole).astype("float64")) * math.hypot(*asked)
-        far = 1 - (whole @ asked).astype("float64") / np.where(lengths == 0, 1, lengths)
+        products = np.einsum("ij,j->i", vectors.astype("float32"), asked)  # `@` would use all cores
+        far = 1 - products.astype("float64") / (lengths * (math.hypot(*asked.tolist()) or 1))
         numbers = np.frombuffer(self.numbers, "int64")[chosen]
         if len(far) > search.top:
             near = np.flatnonzero(far <= np.partition(far, search.top - 1)[search.top - 1])
             far, numbers = far[near], numbers[near]
         order = np.lexsort((-numbers, far))[: search.top]
         return [*zip(far[order].tolist(), numbers[order].tolist(), strict=True)]
+
+    def drop(self, numbers: Iterable[int]) -> None:
+        super().drop(numbers)
+        self._known_lengths = ()
+
+    def _lengths(self) -> Any:
+        """Return the length of each vector; 1 of one without a direction."""
+        import numpy as np
+
+        if len(self._known_lengths) < len(self.numbers):
+            whole = np.frombuffer(self.vectors, "int8").reshape(-1, schema.DIMENSIONS).astype("float32")
+            lengths = np.sqrt(np.einsum("ij,ij->i", whole, whole).astype("float64"))
+            self._known_lengths = np.where(lengths == 0, 1, lengths)
+        return self._known_lengths
 
 
 def _block_type() -> type[_Block]:

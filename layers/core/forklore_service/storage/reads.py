@@ -246,11 +246,19 @@ class Reads:
         return (keys.entry_id_of(_sort(row)) for row in self._source.query(of, only=()))
 
     def vectors(
-        self, group_id: str, conversation_id: str, *, first: EntryId, last: EntryId
+        self,
+        group_id: str,
+        conversation_id: str,
+        *,
+        first: EntryId,
+        last: EntryId,
+        newest_first: bool = False,
+        limit: int | None = None,
     ) -> Iterator[Vector]:
         """Yield the vectors of a conversation's own entries between two positions."""
         of = keys.vectors_range(group_id, conversation_id, first=first, last=last)
-        return map(items.vector, self._source.query(of, only=items.VECTOR_FIELDS))
+        rows = self._source.query(of, only=items.VECTOR_FIELDS, backward=newest_first, limit=limit)
+        return map(items.vector, rows)
 
     def vector_keys(self, group_id: str, conversation_id: str, *, first: EntryId) -> Iterator[Key]:
         """Yield the keys of the VEC items of a conversation's own entries from a position on."""

@@ -243,6 +243,8 @@ def _embed_tree(
         begun = _end(table, nearness, group_id, conversation_id)
         if begun >= end:
             continue
+        if begun == FIRST:
+            begun = _embedded_to(table, nearness, group_id, conversation_id)
         stored = {
             one.entry_id
             for one in table.read.vectors(group_id, conversation_id, first=begun, last=end)
@@ -258,6 +260,24 @@ def _embed_tree(
     for conversation_id, end in [*ends, *removed]:
         table.vectors.ends[group_id, conversation_id, nearness.model] = end
     return True
+
+
+def _embedded_to(table: Table, nearness: Nearness, group_id: str, conversation_id: str) -> EntryId:
+    """Return the last entry of a conversation that has vectors, if those before it have them, too.
+
+    Vectors are made, and made again by another model, from the first entry on. So if the first and
+    the last ones are of this model, those between are, unless two changes of the model broke off.
+    """
+    last = FIRST
+    for backward in (False, True):
+        of = table.read.vectors(
+            group_id, conversation_id, first=FIRST, last=LAST, newest_first=backward, limit=1
+        )
+        for one in of:
+            if one.model != nearness.model or one.shelf is None:
+                return FIRST
+            last = one.entry_id
+    return last
 
 
 def _end(table: Table, nearness: Nearness, group_id: str, conversation_id: str) -> EntryId:
