@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator
 from typing import Any
 
-import pytest
 from google.adk.agents import LlmAgent
 from google.adk.models import BaseLlm
 from google.adk.models.llm_request import LlmRequest
@@ -108,6 +107,5 @@ async def test_what_a_rewind_of_adks_own_loses() -> None:
     assert (await ask(adk, "again"))[0] == "3 contents"
 
 
-@pytest.mark.usefixtures("tmp_path")
 def test_the_page_runs() -> None:
     assert run_page("google-adk") == 2
