@@ -247,6 +247,7 @@ def tree(
 ) -> Iterator[Tree]:
     """Yield random trees. A search of the index shows so few that recalls need narrower ones."""
     monkeypatch.setattr(over_all, "TOP", [3, 12, over_all.TOP][request.param % 3])
+    monkeypatch.setattr(over_all, "ALONE_MAX", [0, 4][request.param % 2])
     monkeypatch.setattr(over_all, "SEARCHES_MAX", 10_000)
     made = Tree(store, random.Random(measure.seed * 100 + request.param))
     yield made
