@@ -83,7 +83,7 @@ compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-has
 	$(UPGRADE)
 locks := requirements
 extras := service authorizer lambda local cli mcp
-adapters := claude-agent langgraph openai-agents pydantic-ai strands
+adapters := claude-agent google-adk langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
 .PHONY: help run check test test-adapters test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local deploy restore lock clean

@@ -167,7 +167,8 @@ ROOMS["forklore_local.in_process"] = {
     ),
     *("forklore_service.events", "forklore_service.errors"),
 }
-ROOMS["forklore_local.in_process.nearness"] = ROOMS["forklore_local.in_process"] | {"numpy"}
+ROOMS["forklore_local.embedded.vectors"] = ROOMS["forklore_local.embedded"] | {"numpy"}
+ROOMS["forklore_service.storage.embedded_texts"] = ROOMS["forklore_service.storage"] | {"numpy"}
 ROOMS["forklore_local.in_process.models"] = ROOMS["forklore_local.in_process"] | {"numpy", "tokenizers"}
 ROOMS["forklore_local.server"] = {
     *(
@@ -197,6 +198,7 @@ IN_PROCESS = "forklore.client.transports.in_process"
 ROOMS[IN_PROCESS] = ROOMS["forklore.client"] | {"forklore_local.in_process"}
 FRAMEWORKS = {
     "claude_agent": {"claude_agent_sdk", "anyio"},
+    "google_adk": {"google", "pydantic_core"},
     "langgraph": {"langgraph", "langchain_core"},
     "openai_agents": {"agents"},
     "pydantic_ai": {"pydantic_ai", "pydantic"},

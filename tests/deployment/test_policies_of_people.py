@@ -127,7 +127,7 @@ def test_a_policy_names_actions_one_by_one_and_resources_by_the_stack(policy: di
             or re.search(r"::/(apis|domainnames|tags)|:event-source-mapping:\*$|aws-s|transform/", resource)
             for resource in one["Resource"]
         ]
-        assert all(bound) or one["Sid"] in {"Polling", "AccessLog", "Key"}, one["Sid"]
+        assert all(bound) or one["Sid"] in {"Polling", "AccessLog", "Key", "Model"}, one["Sid"]
     assert len(re.sub(r"\s", "", json.dumps(policy))) <= CHARACTERS_MAX
     sids = [one["Sid"] for one in policy["Statement"]]
     assert len(sids) == len(set(sids))

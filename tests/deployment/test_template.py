@@ -63,15 +63,19 @@ SERVED = {
 TOOLS = {"POST /mcp": "mcp", f"GET {METADATA}": "mcpMetadata"}
 """The routes of the tools for agents, which call those operations."""
 BUCKET, OBJECTS = "!GetAtt AttachmentsBucket.Arn", "!Sub ${AttachmentsBucket.Arn}/*"
+MODEL = "!Sub arn:${AWS::Partition}:bedrock:${AWS::Region}::foundation-model/amazon.titan-embed-text-v2:0"
+MAY_ASK = {MODEL: {"bedrock:InvokeModel"}}
 BESIDE_THE_TABLE = {
     "ConversationsFunction": {
         "!GetAtt JobsQueue.Arn": {"sqs:SendMessage"},
         OBJECTS: {"s3:GetObject"},
+        **MAY_ASK,
     },
     "EntriesFunction": {OBJECTS: {"s3:GetObject", "s3:PutObject"}, BUCKET: {"s3:ListBucket"}},
     "AdminFunction": {
         "!GetAtt JobsQueue.Arn": {"sqs:SendMessage"},
         OBJECTS: {"s3:DeleteObject", "s3:GetObject"},
+        **MAY_ASK,
     },
     "SharingFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}},
     "AgentFunction": {
@@ -79,6 +83,7 @@ BESIDE_THE_TABLE = {
         "!GetAtt AgentFailures.Arn": {"sqs:SendMessage"},
         OBJECTS: {"s3:DeleteObject", "s3:GetObject", "s3:PutObject"},
         BUCKET: {"s3:ListBucket"},
+        **MAY_ASK,
     },
     "DeleteGroupFunction": {
         "!GetAtt JobsQueue.Arn": {

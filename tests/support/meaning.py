@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from forklore_local.in_process.nearness import EmbeddedTexts
+from forklore_service.storage.embedded_texts import EmbeddedTexts
 from forklore_service.storage.schema import DIMENSIONS
 
 TOPICS = {"hotel": 0, "inn": 0, "lodging": 0, "fish": 1, "sardine": 1, "train": 2, "railway": 2}

@@ -21,6 +21,7 @@ OPERATIONS = {
     "put_item": "PutItem",
     "query": "Query",
     "scan": "Scan",
+    "search_vectors": "SearchVectors",
     "transact_write_items": "TransactWriteItems",
     "update_item": "UpdateItem",
 }

@@ -87,8 +87,11 @@ class Check:
         world.stop_all()
         if requests := self.requests_of(said.said, earlier):
             sent = list(self.sent(requests[0]))
+            if not self._program.keeps_images:
+                expected, sent = [_without_images(one) for one in expected], _without_images(sent)
             if not any(are_same(one, sent) for one in expected):  # several branches may ask the same
-                yield f"sent: {_first_difference(expected[-1], sent)}"
+                nearest = max(expected, key=lambda one: _agreeing(one, sent))
+                yield f"sent: {_first_difference(nearest, sent)}"
         else:
             yield "nothing was sent"
         yield from self.collect()
@@ -169,8 +172,18 @@ def _is_whole(line: Line) -> bool:
     return line[0] != "interrupted" and not line[1].startswith("Once 0 ")
 
 
+def _without_images(lines: Sequence[Line]) -> list[Line]:
+    """Return lines without the images that stand before a summary."""
+    summary = next((at for at, line in enumerate(lines) if line[0] == "summary"), 0)
+    return [line for at, line in enumerate(lines) if at >= summary or line[0] != "image"]
+
+
 def _last_user(lines: Sequence[Line]) -> str:
     return next(words for what, words in reversed(lines) if what == "user")
+
+
+def _agreeing(told: Sequence[Line], sent: Sequence[Line]) -> int:
+    return sum(are_same([one], [other]) for one, other in zip(told, sent, strict=False))
 
 
 def _first_difference(told: Sequence[Line], sent: Sequence[Line]) -> str:

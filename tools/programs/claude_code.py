@@ -52,7 +52,7 @@ class ClaudeCode(Program):
         "DISABLE_AUTOUPDATER": "1",
         "DISABLE_TELEMETRY": "1",
     }
-    own_texts = (r"\[Request interrupted by user\]",)
+    own_texts = (r"\[Request interrupted by user\]", r"No response requested\.")
     story = Story(_shell, _agent)
 
     def script(self) -> Script:

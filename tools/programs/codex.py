@@ -59,6 +59,7 @@ class Codex(Program):
     packages = (f"@openai/codex@{version}",)
     command = "node_modules/.bin/codex"
     store = ".codex/sessions"
+    keeps_images = False
     variables: ClassVar = {"STAND_IN_KEY": KEY}
     story = Story(_shell, _agent)
 

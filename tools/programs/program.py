@@ -51,6 +51,8 @@ class Program(ABC):
     """Where its sessions stand in the home folder: how the names of the files there begin."""
     resumes: ClassVar[bool] = True
     """Whether forklore can write a session for it."""
+    keeps_images: ClassVar[bool] = True
+    """Whether what it keeps beside a summary has its images; forklore writes them."""
     own_texts: ClassVar[Sequence[str]] = ()
     """Patterns of whole texts that the program sends in the user's name."""
 

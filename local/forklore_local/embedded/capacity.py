@@ -46,6 +46,14 @@ def units_to_write(before: Item | None, after: Item | None, sizes: tuple[int, in
     return float(units)
 
 
+def bytes_to_search(top: int) -> dict[str, float]:
+    """Return what a search for so many vectors consumes, as AWS's own calculator bounds it.
+
+    Source: aws/agent-toolkit-for-aws, the costs of a vector search of DynamoDB.
+    """
+    return {"VectorSearchRequestBytes": float(round(1.5 * (20.7 * schema.DIMENSIONS + 89 * top)))}
+
+
 def tree_copy(item: Item | None) -> Item | None:
     """Return what the index of all trees holds of an item; None if it is not there."""
     if item is None or not all(name in item for name in TREE_KEYS):

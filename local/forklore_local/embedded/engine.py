@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from forklore_local.embedded import expressions, rows
+from forklore_local.embedded import expressions, rows, vectors
 from forklore_local.embedded.actions import (
     Action,
     ConditionError,
@@ -30,11 +30,11 @@ from forklore_local.embedded.actions import (
     require_number,
     require_used,
 )
-from forklore_local.embedded.capacity import IN_TRANSACTION, units_to_read, units_to_write
+from forklore_local.embedded.capacity import IN_TRANSACTION, bytes_to_search, units_to_read, units_to_write
 from forklore_local.embedded.database import Database, UnansweredError
 from forklore_local.embedded.expressions import Names, Values
 from forklore_local.embedded.items import Change, Found, Place, key_of, place_named, text_of
-from forklore_local.embedded.values import InvalidError, checked_values
+from forklore_local.embedded.values import InvalidError, Value, checked_values
 from forklore_service.storage import schema
 from forklore_service.storage.connection import CallRefused, Item
 
@@ -64,6 +64,7 @@ class Engine:
         self, database: Database, *, name: str = NAME, told: Told = lambda _connection, _changes: None
     ) -> None:
         self._database, self._name, self._told = database, name, told
+        self._vectors = vectors.Vectors()
         self._tokens: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -74,7 +75,7 @@ class Engine:
         self._require(TableName)
         with self._database.reading() as connection:
             count = rows.count(connection)
-        return _success(Table={**schema.TABLE, "TableName": TableName, "ItemCount": count})
+        return _success(Table={**schema.TABLE_BY_MEANING, "TableName": TableName, "ItemCount": count})
 
     def get_item(
         self, *, TableName: str, Key: Item, ConsistentRead: bool = False, ReturnConsumedCapacity: str = "NONE"
@@ -221,6 +222,36 @@ class Engine:
             ScannedCount=len(found),
             **({"LastEvaluatedKey": _keys_of(found[-1], ("PK", "SK"))} if page.has_more else {}),
             **self._consumed(ReturnConsumedCapacity, units_to_read(page.size, is_consistent=ConsistentRead)),
+        )
+
+    def search_vectors(
+        self,
+        *,
+        TableName: str,
+        IndexName: str,
+        SearchVector: Sequence[Value],
+        TopK: int,
+        SearchConditionExpression: str,
+        ExpressionAttributeValues: Values,
+        ExpressionAttributeNames: Names | None = None,
+        ReturnConsumedCapacity: str = "NONE",
+    ) -> Answer:
+        """Return the items of the index of vectors that are nearest to one, the nearest first."""
+        self._require(TableName)
+        with _validated():
+            search = vectors.search_of(
+                IndexName,
+                SearchVector,
+                TopK,
+                SearchConditionExpression,
+                ExpressionAttributeNames or {},
+                ExpressionAttributeValues,
+            )
+        with self._database.reading() as connection:
+            found = self._vectors.nearest(connection, search)
+        consumed = {} if ReturnConsumedCapacity == "NONE" else {"ConsumedCapacity": bytes_to_search(TopK)}
+        return _success(
+            SearchResults=[{"Item": one.item, "Score": one.distance} for one in found], **consumed
         )
 
     # Writes
@@ -370,6 +401,7 @@ class Engine:
 
     def _store(self, connection: sqlite3.Connection, changes: Sequence[Change]) -> None:
         rows.write(connection, changes)
+        vectors.write(connection, changes)
         self._told(connection, changes)
 
     def _write(self, work: Callable[[sqlite3.Connection], Any]) -> Any:

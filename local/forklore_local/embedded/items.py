@@ -3,6 +3,7 @@
 Source: DynamoDB developer guide, "Constraints" and "Local secondary indexes".
 """
 
+from array import array
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -20,6 +21,12 @@ KEY_BYTES_MAX = {
 """The keys of the table and of its indexes."""
 _KEY = {schema.PARTITION_KEY, schema.SORT_KEY}
 _INDEX_KEYS = (schema.ENTRY_SORT_KEY, schema.TREE_PARTITION_KEY, schema.TREE_SORT_KEY)
+SEARCHED = [
+    part["AttributeName"]
+    for index in schema.TABLE_BY_MEANING["VectorIndexes"]
+    for part in index["SearchSchema"]
+]
+"""What a search in the index of vectors can ask for."""
 
 Place = tuple[str, str]
 """The partition key and the sort key of an item."""
@@ -79,6 +86,26 @@ def require_indexed(found: Found) -> None:
     for name in _INDEX_KEYS:
         if name in found.item:
             key_of(found.item, name)
+    for name in SEARCHED:
+        if name in found.item and schema.VECTOR in found.item and "S" not in found.item[name]:
+            raise InvalidError(f"One or more parameter values were invalid: Type mismatch for {name}")
+    if schema.VECTOR in found.item:
+        numbers_in(found.item[schema.VECTOR])
+
+
+def numbers_in(value: Value) -> bytes:
+    """Return a vector as its index keeps it: a byte for each number. Raises InvalidError."""
+    held = value.get("L")
+    if held is None:
+        raise InvalidError(f"Invalid type for parameter {schema.VECTOR}, Expected: number list")
+    if len(held) != schema.DIMENSIONS:
+        raise InvalidError(
+            f"Invalid size for parameter {schema.VECTOR}, Expected: {schema.DIMENSIONS}, Actual: {len(held)}"
+        )
+    try:
+        return array("b", [int(one["N"]) for one in held]).tobytes()
+    except (KeyError, OverflowError, ValueError) as error:
+        raise InvalidError("a vector here has whole numbers of one byte only") from error
 
 
 def place_named(key: Item) -> Place:

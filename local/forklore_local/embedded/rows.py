@@ -12,6 +12,7 @@ from forklore_local.embedded.capacity import TREE_KEYS
 from forklore_local.embedded.database import DamagedRowError
 from forklore_local.embedded.items import Change, Found, Place, checked, key_of, place_of
 from forklore_local.embedded.values import InvalidError, Value, checked_values
+from forklore_local.embedded.vectors import LAYOUT as VECTORS
 from forklore_service.storage import schema
 from forklore_service.storage.connection import Item
 
@@ -27,7 +28,7 @@ CREATE TABLE item (
 CREATE UNIQUE INDEX {schema.BY_CONVERSATION} ON item (PK, L1, SK) WHERE L1 IS NOT NULL;
 CREATE UNIQUE INDEX {schema.ALL_TREES} ON item (G1, G1S, PK, SK) WHERE G1 IS NOT NULL;
 CREATE INDEX expiry ON item (ttl) WHERE ttl IS NOT NULL;
-"""
+{VECTORS}"""
 """The keys of the table and of its indexes stand in columns, the whole item as JSON in another."""
 PUT = "INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM item WHERE PK = ? AND SK = ?"

@@ -11,6 +11,7 @@ from pathlib import Path
 from forklore_local.embedded.database import WAIT_SECONDS, failure
 from forklore_local.embedded.rows import LAYOUT, PUT, row_of
 from forklore_local.embedded.turn import TURN
+from forklore_local.embedded.vectors import LAYOUT as VECTORS
 from forklore_local.in_process.objects import ATTACHMENTS
 from forklore_local.in_process.outbox import MESSAGES, TELLER
 
@@ -81,7 +82,7 @@ def _hide(folder: Path) -> None:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     run = connection.execute
-    if format_of(connection, path) == FORMAT:
+    if format_of(connection, path) == FORMAT and _has_vectors(connection):
         return
     _use_wal(connection)
     run("PRAGMA synchronous = FULL")
@@ -92,6 +93,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             _take_over(connection, path)
         elif found is None:
             _run_all(connection, LAYOUT + MESSAGES)
+        elif not _has_vectors(connection):
+            _run_all(connection, VECTORS)
         run(f"PRAGMA application_id = {APPLICATION_ID}")
         run(f"PRAGMA user_version = {FORMAT}")
         run("COMMIT")
@@ -112,6 +115,11 @@ def format_of(connection: sqlite3.Connection, path: Path) -> int | None:
     if run("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
         raise DataError(f"{path} is no data of forklore")
     return None
+
+
+def _has_vectors(connection: sqlite3.Connection) -> bool:
+    """Return whether a file has the index of vectors, which an earlier one of this format lacks."""
+    return connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'vector'").fetchone() is not None
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
@@ -157,5 +165,9 @@ def _require_unused(lock: Path) -> None:
 
 def _run_all(connection: sqlite3.Connection, statements: str) -> None:
     """Run statements inside the open transaction, which `executescript` would commit."""
-    for statement in filter(str.strip, statements.split(";")):
-        connection.execute(statement)
+    statement = ""
+    for part in statements.split(";")[:-1]:
+        statement += part + ";"
+        if sqlite3.complete_statement(statement):  # a trigger holds others
+            connection.execute(statement)
+            statement = ""

@@ -9,16 +9,30 @@ import threading
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from forklore_local.in_process.folder import DataError
+from forklore_service.storage.embedded_texts import Embed, EmbeddedTexts
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 WORDLLAMA: Final = "wordllama"
+Model: TypeAlias = Embed | Literal["wordllama"]
+"""A function of the caller's, or the name of a model whose weights come inside a package."""
 _WEIGHTS, _TOKENS = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
 _NEEDED = (WORDLLAMA, "numpy", "tokenizers")
+
+
+def nearness_by(model: Embed | str | None) -> EmbeddedTexts | None:
+    """Return what compares texts by a model. Raises DataError for one that is not there."""
+    if model is None:
+        return None
+    if not isinstance(model, str):
+        return EmbeddedTexts(model, "yours")
+    if model != WORDLLAMA:
+        raise DataError(f"there is no model {model!r} for recall: name {WORDLLAMA!r}, or give a function")
+    return EmbeddedTexts(Wordllama(), WORDLLAMA)
 
 
 def is_installed() -> bool:

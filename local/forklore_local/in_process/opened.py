@@ -86,6 +86,7 @@ class Opened:
             threads=self._threads,
             objects=self.objects,
             nearness=nearness,
+            by_meaning=nearness is not None,
         )
         self.worker = Worker(
             self.table,

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from forklore_local.in_process.folder import DataError
-from forklore_local.in_process.nearness import Model, nearness_by
+from forklore_local.in_process.models import Model, nearness_by
 from forklore_local.in_process.opened import Opened
 from forklore_service.api.responses import Response, response_to
 from forklore_service.api.watching import is_news

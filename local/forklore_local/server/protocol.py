@@ -14,7 +14,6 @@ READS_HTTP: type[Protocol] | str = "h11"
 """What uvicorn is to read connections with."""
 
 if find_spec("httptools") is not None:
-    from uvicorn.protocols.http.h11_impl import H11Protocol
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
     class NativeProtocol(HttpToolsProtocol):
@@ -75,6 +74,8 @@ if find_spec("httptools") is not None:
             if self._begun > 1 or not getattr(self.cycle, "response_complete", True):
                 self.send_400_response(INVALID)
                 return
+            from uvicorn.protocols.http.h11_impl import H11Protocol  # few clients ask for one
+
             self.connections.discard(self)
             again = H11Protocol(self.config, self.server_state, self.app_state)
             again.connection_made(self.transport)

@@ -18,8 +18,7 @@ from typing import Any, NoReturn
 import uvicorn
 
 from forklore_local.in_process.folder import FILE, DataError
-from forklore_local.in_process.models import WORDLLAMA
-from forklore_local.in_process.nearness import nearness_by
+from forklore_local.in_process.models import WORDLLAMA, nearness_by
 from forklore_local.in_process.opened import Opened
 from forklore_local.in_process.worker import Worker
 from forklore_local.server.asgi import App, Headers, Receive, Scope, Send

@@ -14,6 +14,7 @@ from strands.types.session import Session, SessionType
 
 from forklore import AsyncForklore, Forklore, UnavailableError
 from forklore.adapters.claude_agent import ForkloreSessionStore
+from forklore.adapters.google_adk import ForkloreSessionService
 from forklore.adapters.langgraph import AsyncForkloreSaver, ForkloreSaver
 from forklore.adapters.openai_agents import ForkloreSession
 from forklore.adapters.pydantic_ai import ForkloreConversationStore
@@ -28,6 +29,12 @@ async def claude_agent(client: Client, name: str = "s") -> None:
     store, key = ForkloreSessionStore(client), SessionKey(project_key="p", session_id=name)
     await store.append(key, [{"type": "user", "uuid": "1"}])
     assert await store.load(key) == [{"type": "user", "uuid": "1"}]
+
+
+async def google_adk(client: Client, name: str = "s") -> None:
+    service = ForkloreSessionService(client)
+    made = await service.create_session(app_name="a", user_id="u", session_id=name)
+    assert await service.get_session(app_name="a", user_id="u", session_id=name) == made
 
 
 async def langgraph(client: Client, name: str = "s") -> None:
@@ -69,6 +76,7 @@ async def strands(client: Client, name: str = "s") -> None:
 Adapter = Callable[..., Coroutine[Any, Any, None]]
 ADAPTERS: list[Adapter] = [
     claude_agent,
+    google_adk,
     langgraph,
     openai_agents,
     pydantic_ai,

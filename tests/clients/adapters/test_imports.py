@@ -2,7 +2,8 @@
 
 from tests.test_layering import PROJECT, import_all, modules, within
 
-FOREIGN = "agents.memory claude_agent_sdk langchain_core.messages langchain_core.runnables"
+FOREIGN = "agents.memory claude_agent_sdk google.adk.sessions.in_memory_session_service google.adk.errors"
+FOREIGN += " langchain_core.messages langchain_core.runnables"
 FOREIGN += " langgraph.checkpoint.base langgraph.checkpoint.serde.encrypted pydantic_ai.conversation_store"
 FOREIGN += " strands.multiagent strands.session.session_repository"
 

@@ -12,6 +12,7 @@ from tools.harness.local_server import ROOT
     ("module", "package", "extra"),
     [
         ("claude_agent", "claude_agent_sdk", "claude-agent"),
+        ("google_adk", "google", "google-adk"),
         ("langgraph", "langgraph", "langgraph"),
         ("openai_agents", "agents", "openai-agents"),
         ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
@@ -29,7 +30,12 @@ def test_the_error_names_the_extra(module: str, package: str, extra: str) -> Non
 
 @pytest.mark.parametrize(
     ("module", "package"),
-    [("langgraph", "strands"), ("pydantic_ai", "strands"), ("strands", "pydantic_ai")],
+    [
+        ("google_adk", "strands"),
+        ("langgraph", "strands"),
+        ("pydantic_ai", "strands"),
+        ("strands", "pydantic_ai"),
+    ],
 )
 def test_an_adapter_imports_its_framework_alone(module: str, package: str) -> None:
     code = f"import sys, forklore.adapters.{module}; print({package!r} in sys.modules)"

@@ -10,6 +10,9 @@ from tests.clients.adapters.services import Service
 from tests.clients.adapters.test_claude_agent_forks import (
     test_a_second_answer_and_a_rewind as test_claude_agent,
 )
+from tests.clients.adapters.test_google_adk_agent import (
+    test_an_agent_with_a_tool_a_fork_and_a_rewind as test_google_adk,
+)
 from tests.clients.adapters.test_langgraph_agent import (
     test_an_agent_with_a_tool_an_interruption_a_fork_and_a_summary as test_langgraph,
 )
@@ -31,6 +34,7 @@ from tools.harness.gateway import table_in_memory
 __all__ = [
     "test_async_langgraph",
     "test_claude_agent",
+    "test_google_adk",
     "test_langgraph",
     "test_openai_agents",
     "test_pydantic_ai",

@@ -493,3 +493,14 @@ def test_a_conversation_is_not_called_after_the_systems_words(service: Service) 
 
     told = service.ask("getConversation", conversationId=loading.conversation_id(0))
     assert told["title"] == "Rain in Rome?"
+
+
+def test_a_message_is_the_same_in_a_branch_of_sillytavern_that_names_other_branches() -> None:
+    def said(*names: str) -> Raw:
+        return {"name": "Mole", "is_user": False, "mes": "Hi", "extra": {"branches": [*names], "api": "x"}}
+
+    header = {"user_name": "Ann", "character_name": "Mole", "chat_metadata": {}}
+    [one], [other] = (read(header, said(*names)) for names in (["Branch #1"], ["Branch #1", "Branch #2"]))
+
+    assert one.messages[0].content == other.messages[0].content
+    assert one.messages[0].content["source"]["extra"] == {"api": "x"}

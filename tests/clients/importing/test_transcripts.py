@@ -154,8 +154,18 @@ def test_a_last_line_that_is_half_written_is_left_out_and_told() -> None:
 
     assert shape(tree) == [("u", None)]
     assert report.counts == {Reason.UNFINISHED: 1}
+
+
+def test_a_broken_line_between_others_is_left_out_of_a_session_and_told() -> None:
+    said, after, report = json.dumps(row("u", None)), json.dumps(row("v", "u")), ImportReport()
+    text = f"{said}\n{after[:-9]}{after}\n\ud800\n{after}\n"
+
+    [tree] = read_stream(io.BytesIO(text.encode(errors="surrogatepass")), report)
+
+    assert shape(tree) == [("u", None), ("v", "u")]
+    assert report.counts == {Reason.BROKEN: 2}
     with pytest.raises(MalformedFileError, match=r"^line 2: not JSON"):
-        [*read_stream(io.BytesIO(f"{text[:-9]}\n".encode()), report)]
+        [*read_stream(io.BytesIO(b'{"is_user": true, "mes": "Rain?"}\n{"is_user"\n{}'), report)]
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,16 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
+import pytest
+
 from forklore.importing.unpacking import zstd_module
+from forklore.sessions.programs import NAMES
 from tests.clients.cli.running import Forklore, Ran
+from tests.clients.importing.stores import rows as stored
+from tests.clients.sessions.conftest import FIXTURES
 
 
 def brought(ran: Ran) -> dict[str, int]:
@@ -138,3 +144,21 @@ def test_sessions_that_codex_has_packed_are_the_same_sessions(run: Forklore, hom
     assert not brought(again)
     assert len(listed) == len(rollouts)
     assert len(run("ls").lines) == len(elsewhere("ls").lines)
+
+
+@pytest.mark.parametrize("program", ["claude-code", "codex", "gemini-cli", "pi", "qwen-code"])
+def test_every_session_that_a_program_has_written_is_looked_for(program: str) -> None:
+    folder = FIXTURES / program
+
+    assert {*NAMES[program].files(folder)} == {*folder.rglob("*.jsonl")}
+
+
+@pytest.mark.parametrize("program", ["claude-code", "gemini-cli", "qwen-code"])
+def test_a_sub_agent_is_collected_as_a_child(run: Forklore, home: Path, program: str) -> None:
+    place = home / NAMES[program].folder
+    shutil.copytree(FIXTURES / program, place, dirs_exist_ok=True)
+
+    run(f"collect --program {program}")
+
+    children = [row for row in stored(run) if row.get("startedByConversationId")]
+    assert [row["title"] for row in children] == ["Report the weather at the pier."]

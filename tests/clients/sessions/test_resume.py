@@ -435,3 +435,50 @@ def test_what_a_summary_has_kept_is_written_on_its_side(
     at = next(at for at, text in enumerate(texts) if "The harbour is twelve metres deep." in text)
     assert at == (len(texts) - 1 if is_first else 0)
     assert len(texts) > 1
+
+
+def test_from_claude_code_to_codex_and_back_nothing_is_lost_and_nothing_is_twice(
+    run: Forklore, home: Path
+) -> None:
+    shutil.rmtree(home / ".codex")
+    run("collect --program claude-code")
+    session = "8f692a3e-591f-4577-8a72-bffcb46b965d"
+    [shown] = [
+        row["id"]
+        for row in map(json.loads, run(f"ls --all --tag session:{session} --json").lines)
+        if row["isCurrent"]
+    ]
+
+    def said() -> list[Any]:
+        return [json.loads(line)["content"] for line in run(f"log {shown} --reverse -n 1000 --json").lines]
+
+    def goes_on(program: str) -> None:
+        told = json.loads(run(f"resume {shown} --in {program} --folder '{home}' --print --json").out)
+        file = Path(told["file"])
+        file.write_text(GOES_ON[program](file.read_text()))
+        assert "1 new message\n" in run(f"collect --program {program}").err
+
+    before, count = said(), len(run("ls --all --json").lines)
+    goes_on("codex")
+    assert said()[:-1] == before
+    assert run(f"resume {shown} --at -2 --in codex --folder '{home}' --print").code == 0
+    goes_on("claude-code")
+
+    *still, one, other = said()
+    assert still == before
+    assert [part[0]["text"] for part in (one, other)] == [SAID, SAID]
+    assert len(run("ls --all --json").lines) == count + 1
+
+
+def test_a_call_of_a_tool_keeps_its_space_in_codex(run: Forklore, home: Path) -> None:
+    run("collect --program codex")
+    rows = [json.loads(line) for line in run("ls --all --json").lines]
+    shown = next(row["id"] for row in rows if row["isCurrent"])
+    run(f"say {shown} 'Go on.'")  # so it is no more as the program has it
+
+    told = json.loads(run(f"resume {shown} --folder '{home}' --print --json").out)
+
+    items = [row["payload"] for row in map(json.loads, Path(told["file"]).read_text().splitlines())]
+    calls = {(item.get("namespace"), item["name"]) for item in items if item.get("type") == "function_call"}
+    assert ("multi_agent_v1", "spawn_agent") in calls
+    assert (None, "exec_command") in calls

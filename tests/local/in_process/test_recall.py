@@ -10,8 +10,8 @@ import pytest
 from forklore import Forklore
 from forklore.client.errors import ApiError, BadRequestError, InputError, UnavailableError
 from forklore_local.in_process.models import is_installed
-from forklore_local.in_process.nearness import EmbeddedTexts
 from forklore_service.errors import UnavailableError as ModelError
+from forklore_service.storage.embedded_texts import EmbeddedTexts
 from forklore_service.usecases.reading.exchanges import READ_MAX
 from tests.support.growth import calls_of
 

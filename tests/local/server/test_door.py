@@ -10,11 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
-from forklore_local.server import invocation
+from forklore_local.server import gateway, invocation
 from forklore_local.server.commits import Commits
 from forklore_local.server.functions import http_apis, http_functions
-from forklore_local.server.gateway import SHORT, Gateway
+from forklore_local.server.gateway import SHORT, SMALL_BYTES, Gateway
 from forklore_local.server.identity import read_authorizer
+from forklore_local.server.payload import build_event
 from forklore_service.aws.wiring import open_table
 from forklore_service.storage.connection import Connection
 from tools.harness.gateway import store_in_memory
@@ -95,6 +96,24 @@ def test_what_is_not_changed_is_answered_alike(doors: list[Gateway]) -> None:
     [one, other] = [shown(ask(door, "GET", ENTRIES, headers={**ANN, "If-None-Match": tag})) for door in doors]
 
     assert (one[0], one) == (304, other)
+
+
+@pytest.mark.parametrize(("door", "size", "number"), [(0, 1, 1), (1, 1, 0), (1, SMALL_BYTES, 1)])
+def test_a_usual_request_makes_no_event(
+    doors: list[Gateway], monkeypatch: pytest.MonkeyPatch, door: int, size: int, number: int
+) -> None:
+    made: list[object] = []
+
+    def note(*given: Any, **named: Any) -> Any:
+        made.append(given)
+        return build_event(*given, **named)
+
+    monkeypatch.setattr(gateway, "build_event", note)
+    body = json.dumps(ENTRY).encode() + b" " * size
+
+    answer = ask(doors[door], "POST", ENTRIES, headers={**ANN, **JSON}, content=body)
+
+    assert (answer.status_code, len(made)) == (201, number)
 
 
 def test_the_short_reads_are_operations() -> None:

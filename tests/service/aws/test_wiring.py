@@ -17,6 +17,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         "FORKLORE_ATTACHMENTS",
         "FORKLORE_ATTACHMENT_MEGABYTES",
         "FORKLORE_ATTACHMENTS_PER_USER",
+        "FORKLORE_RECALL",
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("FORKLORE_TABLE", "t")
@@ -40,6 +41,7 @@ def test_every_setting_is_read(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("FORKLORE_LOG_USERS", "plain")
     environment.setenv("FORKLORE_ATTACHMENTS", "a-bucket")
     environment.setenv("FORKLORE_ATTACHMENT_MEGABYTES", "7")
+    environment.setenv("FORKLORE_RECALL", "titan")
 
     expected = ServiceSettings(
         "t",
@@ -52,6 +54,7 @@ def test_every_setting_is_read(environment: pytest.MonkeyPatch) -> None:
         logs_users=True,
         attachments="a-bucket",
         attachment_bytes_max=7_000_000,
+        recall="titan",
     )
     assert ServiceSettings.from_environment() == expected
 

@@ -25,7 +25,13 @@ class Reporter:
         self._waiting: dict[int, Told] = {}
         self._held: list[tuple[Part, ...]] = []
         self._next = 0
-        self.trees = self.entries = self.found = 0
+        self.entries = self.found = 0
+        self._roots: set[str] = set()
+
+    @property
+    def trees(self) -> int:
+        """How many trees have ended. What several sources tell of one is one."""
+        return len(self._roots)
 
     def begin(self, tree: Carried) -> None:
         """Note that a tree has begun."""
@@ -35,7 +41,7 @@ class Reporter:
         """Show a tree that has ended, as soon as those before it have."""
         self._open.pop(tree.number, None)
         self._count(tree)
-        self.trees += 1
+        self._roots.add(tree.root_id)
         self._waiting[tree.number] = (_row(self._shown, tree), tree.title)
         while not self._shell.out.is_terminal and self._next in self._waiting:
             self._show(*self._waiting.pop(self._next))

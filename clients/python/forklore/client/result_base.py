@@ -64,15 +64,20 @@ class Value:
         """
         if not isinstance(given, Mapping):
             raise UnexpectedAnswerError(f"the answer holds no object where {cls.__name__} is expected")
-        rest, known = dict(given), {}
-        for name, wire, is_required in _members(cast("Hashable", cls)):
-            if wire in rest:
-                held = rest.pop(wire)
-                made = cls.INNER.get(name)
-                known[name] = held if made is None or held is None else made(held)
-            elif is_required:
-                raise UnexpectedAnswerError(f"the answer has no {wire} where {cls.__name__} is expected")
-        return cls(**known, extra=rest)
+        members = _members(cast("Hashable", cls))
+        known: dict[str, Any] = {"extra": {name: held for name, held in given.items() if name not in members}}
+        for wire, (name, default, made) in members.items():
+            held = given.get(wire, MISSING)
+            if held is MISSING:
+                if default is MISSING:
+                    raise UnexpectedAnswerError(f"the answer has no {wire} where {cls.__name__} is expected")
+                held = default
+            elif made is not None and held is not None:
+                held = made(held)
+            known[name] = held
+        value = cls.__new__(cls)
+        value.__dict__.update(known)
+        return value
 
 
 def many(one: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
@@ -135,13 +140,14 @@ def wire(value: Any) -> Any:
 
 
 @cache
-def _members(cls: Hashable) -> list[tuple[str, str, bool]]:
-    """Return each member's name, its name in JSON, and whether every answer has it."""
-    return [
-        (each.name, wire_name(each.name), each.default is MISSING)
-        for each in fields(cast("type[Value]", cls))
+def _members(cls: Hashable) -> Mapping[str, tuple[str, Any, Callable[[Any], Any] | None]]:
+    """Return by its name in JSON each member's name, its default, and what makes other results."""
+    of = cast("type[Value]", cls)
+    return {
+        wire_name(each.name): (each.name, each.default, of.INNER.get(each.name))
+        for each in fields(of)
         if each.name != "extra"
-    ]
+    }
 
 
 @cache

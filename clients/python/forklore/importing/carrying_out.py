@@ -79,6 +79,11 @@ class Carried:
         return self.loading.conversation_id(self.plan.current)
 
     @property
+    def root_id(self) -> str:
+        """The first conversation: where several sources tell of one tree, the same for each."""
+        return self.loading.conversation_id(0)
+
+    @property
     def conversations(self) -> int:
         """How many conversations the tree has."""
         return len(self.plan.conversations)
@@ -94,6 +99,7 @@ class Unchanged:
 
     tree_id: str
     title: str
+    root_id: str
     conversation_id: str
     conversations: int
     entries: int

@@ -175,9 +175,9 @@ class EarlierImports:
         if tree.origin and root.source.get("awaits") and self.is_known(tree.source, tree.origin.session):
             return None
         entries = told.get("entries")
-        return Unchanged(
-            tree.tree_id, row.title or tree.tree_id, row.id, 1, entries if isinstance(entries, int) else 0
-        )
+        first = _root_of(row, held.rows, within_tree=True)
+        title, count = row.title or tree.tree_id, entries if isinstance(entries, int) else 0
+        return Unchanged(tree.tree_id, title, first, row.id, 1, count)
 
     def _located(self, draft: Draft) -> _Located | None:
         tree = draft.tree
@@ -499,7 +499,8 @@ def _whole(root: Row, tree: Iterable[Row], rows: Rows) -> Unchanged | None:
     tree_id = str(root.source.get("id"))
     branches = (row for row, _ in whole if _root_of(row, rows, within_tree=True) == root.id)
     current = next((row.id for row in branches if row.is_current), root.id)
-    return Unchanged(tree_id, root.title or tree_id, current, len(whole), sum(said for _, said in whole))
+    title, entries = root.title or tree_id, sum(said for _, said in whole)
+    return Unchanged(tree_id, title, root.id, current, len(whole), entries)
 
 
 def _given(plan: Plan, number: int, before: Row | None, size: int, added: int) -> int:

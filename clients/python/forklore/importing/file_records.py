@@ -51,9 +51,16 @@ class FileRecord:
     @property
     def value(self) -> Any:
         """The value. Raises MalformedFileError if its text is not JSON in UTF-8."""
+        if isinstance(self._held, MalformedFileError):
+            raise self._held
         if isinstance(self._held, bytes):
             self._held = _parse(self._held, self.place, RECORD_BYTES_MAX)
         return self._held
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with a line that is no value; empty if nothing is."""
+        return str(self._held) if isinstance(self._held, MalformedFileError) else ""
 
 
 def records_of(
@@ -63,7 +70,7 @@ def records_of(
 
     An array gives its elements. Otherwise each line that is not blank is a value; or else the file
     is one value. Raises MalformedFileError, on reaching it, for a value that is not JSON in UTF-8
-    or has more than `bytes_max` bytes.
+    or has more than `bytes_max` bytes; for a line behind the first, when its value is asked for.
     """
     start, line = _first(stream)
     if start == b"[":
@@ -118,9 +125,11 @@ def _lines(stream: BinaryIO, line: int, bytes_max: int) -> Iterator[FileRecord]:
             try:
                 value = _parse(text, f"line {line}", bytes_max)
             except MalformedFileError as error:
-                if text.endswith(b"\n") or len(text) > bytes_max or not _is_open(text):
+                if len(text) > bytes_max:
                     raise
-                raise UnfinishedError(str(error)) from error
+                if not text.endswith(b"\n") and _is_open(text):
+                    raise UnfinishedError(str(error)) from error
+                value = error
             yield FileRecord(value, f"line {line}")
         else:
             line += _skip(stream, to_line=True)

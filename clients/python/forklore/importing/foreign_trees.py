@@ -51,6 +51,7 @@ class Reason(StrEnum):
     LINK = "link, which is not followed"
     OTHER_RECORD = "record that is no message"
     UNFINISHED = "last line that is not finished"
+    BROKEN = "line that is not JSON"
     CHANGED = "message changed since an earlier import, kept as it was"
     KEY = "value that looks like a key"
     TITLE = "other title than here, which was kept"

@@ -161,10 +161,20 @@ def each(read: Callable[[FileRecord, ImportReport], Conversation]) -> Read:
     return conversations_of
 
 
-def finished(records: Iterable[FileRecord], report: ImportReport) -> Iterator[FileRecord]:
-    """Yield the records. The last line may be half written, as its program still runs."""
+def finished(
+    records: Iterable[FileRecord], report: ImportReport, *, skips: bool = False
+) -> Iterator[FileRecord]:
+    """Yield the records. The last line may be half written, as its program still runs.
+
+    skips: a line between others may be broken, as its program was ended while it wrote it. It is
+    counted, and all others are read.
+    """
     try:
-        yield from records
+        for record in records:
+            if skips and record.problem:
+                report.add(Reason.BROKEN, record.problem)
+            else:
+                yield record
     except UnfinishedError as error:
         report.add(Reason.UNFINISHED, str(error))
 

@@ -77,7 +77,8 @@ class Importer:
         """Yield the trees of a source, or of records. held: the files that messages may name.
         passed: the ids of the trees that are not among the records."""
         source = records if isinstance(records, Source) else Source(records)
-        source.records = finished(source.records, report)
+        source.report = report
+        source.records = finished(source.records, report, skips=self.joins)
         found = self.read(source, report)
         return trees_of(found, self.name, report, held or Held(), passed, joins=self.joins)
 

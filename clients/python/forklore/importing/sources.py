@@ -14,8 +14,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from forklore.importing.file_records import FileRecord, records_of
-from forklore.importing.foreign_trees import MalformedFileError
+from forklore.importing.file_records import FileRecord, UnfinishedError, records_of
+from forklore.importing.foreign_trees import ImportReport, MalformedFileError, Reason
 from forklore.importing.unpacking import PACKED
 
 SQLITE = b"SQLite format 3\0"
@@ -29,7 +29,7 @@ class Source:
 
     name: its path. database: the connection to it, which only reads, if it is one. taken: the names
     of the files beside it that were read. named: returns the names that are there by a pattern.
-    opened: opens one of them.
+    opened: opens one of them. report: gets what is broken in one of them.
     """
 
     records: Iterable[FileRecord] = ()
@@ -38,6 +38,7 @@ class Source:
     taken: set[str] = field(default_factory=set)
     named: Callable[[PurePosixPath], Iterable[str]] = lambda _pattern: ()
     opened: Callable[[str], Any] | None = None
+    report: ImportReport = field(default_factory=ImportReport)
 
     def __iter__(self) -> Iterator[FileRecord]:
         return iter(self.records)
@@ -69,12 +70,20 @@ class Source:
             return str(stream.read().decode(errors="replace"))
 
     def values(self, name: str) -> list[Any]:
-        """Return the JSON values of a file that `beside` has named, as far as it can be read."""
+        """Return the JSON values of a file that `beside` has named. What is broken is counted."""
         self.taken.add(name)
         assert self.opened is not None, name
         found: list[Any] = []
-        with self.opened(name) as stream, suppress(MalformedFileError):
-            found.extend(record.value for record in records_of(stream))
+        try:
+            with self.opened(name) as stream:
+                for record in records_of(stream):
+                    if record.problem:
+                        self.report.add(Reason.BROKEN, f"{PurePosixPath(name).name}: {record.problem}")
+                    else:
+                        found.append(record.value)
+        except MalformedFileError as error:
+            reason = Reason.UNFINISHED if isinstance(error, UnfinishedError) else Reason.BROKEN
+            self.report.add(reason, f"{PurePosixPath(name).name}: {error}")
         return found
 
 

@@ -93,7 +93,7 @@ def own_session(
             continue
         named = tag_of(details, "session")
         session = named if named and named in newest.path.name else part
-        if not any(session in str(one.path) and _changed(one) > _changed(newest) for one in held):
+        if not any(session in one.path.name and _changed(one) > _changed(newest) for one in held):
             return session, newest.path
     return None
 

@@ -39,6 +39,8 @@ if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
 
 WHOLE_DIGITS_MAX = 9
 MEGABYTE = 1_000_000
+NO_MODEL, TITAN = "off", "titan"
+"""How a deployment finds what is meant: not at all, or by a model of Bedrock."""
 
 
 class ServiceSettings(NamedTuple):
@@ -54,7 +56,7 @@ class ServiceSettings(NamedTuple):
     ignore_retention_tag: whether the tag `retention` keeps no tree. logs_users: whether the line of
     a change names its user, in place of a hash. attachments: the bucket of their bytes; None: there
     are no attachments. attachment_bytes_max: of one. user_attachment_bytes_max: of all of one user
-    together; 0: any number.
+    together; 0: any number. recall: NO_MODEL or TITAN.
     """
 
     table_name: str
@@ -71,6 +73,7 @@ class ServiceSettings(NamedTuple):
     attachments: str | None = None
     attachment_bytes_max: int = ATTACHMENT_BYTES_MAX
     user_attachment_bytes_max: int = 0
+    recall: str = NO_MODEL
 
     @classmethod
     def from_environment(cls) -> "ServiceSettings":
@@ -91,6 +94,9 @@ class ServiceSettings(NamedTuple):
         if attachment_bytes > ATTACHMENT_BYTES_MAX:
             most = ATTACHMENT_BYTES_MAX // MEGABYTE
             raise RuntimeError(f"set FORKLORE_ATTACHMENT_MEGABYTES to a number from 1 to {most}")
+        recall = os.environ.get("FORKLORE_RECALL") or NO_MODEL
+        if recall not in (NO_MODEL, TITAN):
+            raise RuntimeError(f"set FORKLORE_RECALL to {NO_MODEL} or {TITAN}")
         return cls(
             table_name,
             os.environ.get("FORKLORE_DYNAMODB_ENDPOINT") or None,
@@ -106,6 +112,7 @@ class ServiceSettings(NamedTuple):
             attachments=os.environ.get("FORKLORE_ATTACHMENTS") or None,
             attachment_bytes_max=attachment_bytes,
             user_attachment_bytes_max=_whole("FORKLORE_ATTACHMENTS_PER_USER") * MEGABYTE,
+            recall=recall,
         )
 
 
@@ -183,7 +190,16 @@ def give(given: Given) -> Given:
 def open_table() -> Table:
     settings = ServiceSettings.from_environment()
     connection = Connection(_new_client(settings), settings.table_name, Clock(), sleep=_given.sleep)
-    return Table(connection, objects=open_objects(), nearness=_given.nearness)
+    return Table(connection, objects=open_objects(), nearness=_open_nearness(settings.recall))
+
+
+def _open_nearness(recall: str) -> Nearness | None:
+    if _given.nearness is not None or recall == NO_MODEL:
+        return _given.nearness
+    from forklore_service.storage.bedrock import Titan
+    from forklore_service.storage.embedded_texts import EmbeddedTexts
+
+    return EmbeddedTexts(Titan(), "titan-v2", is_remote=True)
 
 
 def _new_client(settings: ServiceSettings) -> Any:

@@ -153,6 +153,8 @@ def to_json(value: Any) -> str:
         return "{" + ",".join(members) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(map(to_json, value)) + "]"
+    if value is True or value is False:
+        return "true" if value else "false"
     return "null" if value is None else _encode(value)
 
 

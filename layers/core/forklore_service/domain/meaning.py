@@ -23,6 +23,11 @@ class Nearness(Protocol):
         """
         ...
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether each text is paid for and takes a request. So only what is stored is compared."""
+        ...
+
     def near(self, question: str, texts: Sequence[str]) -> Sequence[float]:
         """Return how near each text is to the question: 1 at most, -1 at least.
 

@@ -4,10 +4,12 @@ An entry never changes, so a vector is made once. A fork shows the entries of ot
 vectors: none is copied.
 """
 
+import math
 import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from operator import mul
 from typing import NamedTuple
 
 from forklore_service.domain.ids import FIRST, EntryId
@@ -49,6 +51,16 @@ def indexed(packed: bytes) -> list[int]:
         numbers.byteswap()
     most = max(map(abs, numbers), default=0) or 1
     return [round(INDEXED_MAX * number / most) for number in numbers]
+
+
+def cosine(one: Sequence[int], other: Sequence[int]) -> float:
+    """Return how near two vectors are; 0 if one has no direction.
+
+    >>> cosine([3, 4], [6, 8]), cosine([1, 0], [0, 0])
+    (1.0, 0.0)
+    """
+    products: int = sum(map(mul, one, other))
+    return products / (math.hypot(*one) * math.hypot(*other) or 1)
 
 
 class Known(NamedTuple):

@@ -45,6 +45,7 @@ _ANSWERED = {
     "batch_write_item": "UnprocessedItems",
     "query": "Items",
     "scan": "Items",
+    "search_vectors": "SearchResults",
 }
 _RETRIED_REASONS = {"None", "TransactionConflict", "ProvisionedThroughputExceeded", "ThrottlingError"}
 

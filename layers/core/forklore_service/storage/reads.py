@@ -158,6 +158,11 @@ class Reads:
         """Yield what HEAD names of each conversation of a tree."""
         return map(items.head_row, self._source.query(keys.heads_range(group_id), only=items.HEAD_ROW))
 
+    def last_entries(self, group_id: str) -> Iterator[tuple[str, EntryId]]:
+        """Yield each conversation of a tree with the last own entry that its HEAD names."""
+        rows = self._source.query(keys.heads_range(group_id), only=("last",))
+        return ((keys.in_head(_sort(row)), items.last(row)) for row in rows)
+
     def members(self, group_id: str) -> Iterator[Member]:
         return map(items.member, self._source.query(keys.members_range(group_id)))
 
@@ -241,11 +246,19 @@ class Reads:
         return (keys.entry_id_of(_sort(row)) for row in self._source.query(of, only=()))
 
     def vectors(
-        self, group_id: str, conversation_id: str, *, first: EntryId, last: EntryId
+        self,
+        group_id: str,
+        conversation_id: str,
+        *,
+        first: EntryId,
+        last: EntryId,
+        newest_first: bool = False,
+        limit: int | None = None,
     ) -> Iterator[Vector]:
         """Yield the vectors of a conversation's own entries between two positions."""
         of = keys.vectors_range(group_id, conversation_id, first=first, last=last)
-        return map(items.vector, self._source.query(of, only=items.VECTOR_FIELDS))
+        rows = self._source.query(of, only=items.VECTOR_FIELDS, backward=newest_first, limit=limit)
+        return map(items.vector, rows)
 
     def vector_keys(self, group_id: str, conversation_id: str, *, first: EntryId) -> Iterator[Key]:
         """Yield the keys of the VEC items of a conversation's own entries from a position on."""

@@ -73,6 +73,14 @@ class NewestEntries(NamedTuple):
     read_bytes: int
 
 
+class NearVector(NamedTuple):
+    """Whose vector was found. near: 1 at most, -1 at least."""
+
+    group_id: str
+    entry_id: EntryId
+    near: float
+
+
 class Table:
     """The table as one request sees it.
 
@@ -82,7 +90,8 @@ class Table:
     objects: the bytes of attachments; None: this deployment keeps none.
     nearness: what a search by meaning asks; None: there is no such search.
     vectors: those that this process has read.
-    by_meaning: whether the table has the index of vectors.
+    by_meaning: whether the table has the index of vectors. embedded_elsewhere: whether entries get
+    their vectors without being searched.
     """
 
     def __init__(
@@ -97,9 +106,10 @@ class Table:
         nearness: Nearness | None = None,
         vectors: VectorCache | None = None,
         by_meaning: bool = False,
+        embedded_elsewhere: bool = False,
     ) -> None:
         self.connection = connection
-        self.by_meaning = by_meaning
+        self.by_meaning, self.embedded_elsewhere = by_meaning, embedded_elsewhere
         self.objects = objects
         self.nearness = nearness
         self.vectors = vectors or VectorCache()
@@ -126,6 +136,7 @@ class Table:
             nearness=self.nearness,
             vectors=self.vectors,
             by_meaning=self.by_meaning,
+            embedded_elsewhere=self.embedded_elsewhere,
         )
 
     @property
@@ -470,6 +481,34 @@ class Table:
             **({"ExclusiveStartKey": start} if start else {}),
         )
 
+    # Searching vectors
+
+    def nearest_vectors(self, vector: Sequence[int], top: int, wanted: Mapping[str, str]) -> list[NearVector]:
+        """Return the vectors of a part of the index that are nearest to one, the nearest first.
+
+        vector: as `domain.vectors.indexed` returns it. wanted: what they must have, also a shelf.
+        Eventually consistent: it may miss a new vector, or show one that is gone.
+        """
+        answer = self.connection.call(
+            "search_vectors",
+            self._until(),
+            TableName=self.connection.table_name,
+            IndexName=schema.BY_MEANING,
+            SearchVector=items.vector_list(vector)["L"],
+            TopK=top,
+            SearchConditionExpression=" AND ".join(f"#{name} = :{name}" for name in wanted),
+            ExpressionAttributeNames={f"#{name}": name for name in wanted},
+            ExpressionAttributeValues={f":{name}": text(held) for name, held in wanted.items()},
+        )
+        return [
+            NearVector(
+                one["Item"][schema.PARTITION_KEY]["S"],
+                keys.in_vector(one["Item"][schema.SORT_KEY]["S"])[1],
+                1 - one["Score"],
+            )
+            for one in answer["SearchResults"]
+        ]
+
     # Reading all items
 
     def scan(
@@ -595,9 +634,9 @@ class Table:
         found = self._all_items_at(wanted)
         return self.with_bodies(group_id, [items.stored_entry(found[key]) for key in wanted])
 
-    def stored_entries(self, group_id: str, entry_ids: Sequence[EntryId]) -> list[StoredEntry]:
-        """Return the entries with these ids that exist, in this order."""
-        wanted = [keys.entry(group_id, entry_id) for entry_id in entry_ids]
+    def stored_entries(self, places: Iterable[tuple[str, EntryId]]) -> list[StoredEntry]:
+        """Return the entries that exist, in this order. places: their trees and ids."""
+        wanted = [keys.entry(*place) for place in places]
         found = self.items_at(wanted)
         return [items.stored_entry(found[key]) for key in wanted if key in found]
 

@@ -7,6 +7,7 @@ shows nothing.
 import threading
 from collections import OrderedDict
 
+from forklore_service.domain.ids import EntryId
 from forklore_service.domain.vectors import Known
 
 BYTES_MAX = 64_000_000
@@ -19,13 +20,19 @@ Of = tuple[str, str, str]
 
 
 class VectorCache:
-    """A bounded, thread-safe cache. It drops the least recently used first."""
+    """A bounded, thread-safe cache. It drops the least recently used first.
+
+    shelves: of trees, which never change. ends: each own history entry of a conversation up to this
+    one has its vectors, or has no text. These two are small, and are not bounded.
+    """
 
     def __init__(self, bytes_max: int = BYTES_MAX) -> None:
         self._max = bytes_max
         self._bytes = 0
         self._known: OrderedDict[Of, Known] = OrderedDict()
         self._lock = threading.Lock()
+        self.shelves: dict[str, str] = {}
+        self.ends: dict[Of, EntryId] = {}
 
     def get(self, of: Of) -> Known:
         with self._lock:

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from forklore_local.in_process.nearness import EmbeddedTexts
 from forklore_service.domain import keys
 from forklore_service.domain.keys import Key
 from forklore_service.domain.meaning import PIECES_MAX
 from forklore_service.domain.model import Caller
+from forklore_service.storage.embedded_texts import EmbeddedTexts
 from forklore_service.usecases.reading.search import NEAREST_MAX
+from forklore_service.usecases.shared import over_all
 from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.service import Process
 from tests.service.reliability.world import ROOT_CALLER, run_erasures, said
@@ -243,3 +244,43 @@ def test_one_who_may_not_read_it_gets_no_vector_made(store: Store, process: Proc
 
     assert process.ask("searchConversations", BOB, **asked).status == 403
     assert vectors(store) == []
+
+
+def test_over_all_what_is_out_of_reach_is_told(
+    store: Store, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others' entries, which are nearer, may take all that a search shows."""
+    process.table.by_meaning = True
+    monkeypatch.setattr(over_all, "TOP", 2)
+    own = begin(process, "inn", "A train to the inn.")
+    recall(process, own)
+    process.ask("shareConversation", ANN, conversationId=own, userId="bob", accessLevel="reader")
+    for _ in range(3):
+        recall(process, begin(process, "lodging", "hotel"))
+
+    def by_bob() -> tuple[list[str], bool]:
+        page = process.ask("searchConversations", BOB, query="lodging", searchType="semantic").body
+        return [one["line"]["text"] for one in page["data"]], page["complete"]
+
+    monkeypatch.setattr(over_all, "ALONE_MAX", 0)
+    assert by_bob() == (["inn", "A train to the inn."], True)
+    monkeypatch.setattr(over_all, "SEARCHES_MAX", 1)
+    assert by_bob()[1] is False
+
+
+def test_over_all_what_an_earlier_recall_has_embedded_is_not_embedded_again(
+    store: Store, process: Process
+) -> None:
+    process.table.by_meaning = True
+    begin(process, "The inn.", "A train.", "Sardine.")
+    asked = {"query": "lodging", "searchType": "semantic"}
+    before = found(process.ask("searchConversations", ANN, **asked))
+    model = Model()
+    late = with_model(store, model)
+    late.table.by_meaning = True
+    late.faults.begin(lambda _: None)
+
+    assert found(late.ask("searchConversations", ANN, **asked)) == before
+    assert before[0] == "The inn."
+    assert model.asked[1:] == ["lodging"]
+    assert "TransactWriteItems" not in {call.operation for call in late.faults.calls}

@@ -94,8 +94,15 @@ def _swipes(
             role=role,
             said=[texts[at]],
             at=date_of(told.get("send_date")) or date_of(raw.get("send_date")),
-            source=rest(told, *_MAPPED),
+            source=_about(told),
         )
+
+
+def _about(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all else of a message, but the files of its branches: copies differ in them."""
+    extra = told.get("extra")
+    held = {**told, "extra": rest(extra, "branches")} if isinstance(extra, Mapping) else told
+    return rest(held, *_MAPPED)
 
 
 def date_of(raw: object) -> object:

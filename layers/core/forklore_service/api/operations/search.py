@@ -40,12 +40,14 @@ def _search(request: CheckedRequest, list_of: list[str | None], *, of_user: str 
     inside = [] if body.conversation_id is None else [body.conversation_id]
     query, nearness = query_of(body.query), request.table.nearness
     kinds = set(body.search_type or [fields.AUTO])
+    if nearness is not None and nearness.is_remote and (query.demanded or not inside):
+        nearness = None  # what has no vector is not sent to it
     by_meaning = nearness is not None and bool(query.words) and kinds != {fields.FULLTEXT}
     model = [nearness.model, *sorted(kinds)] if nearness is not None and by_meaning else []
     resource = json.dumps([*list_of, query, *inside, *model])
     if kinds == {fields.SEMANTIC} and nearness is None:
         raise SearchTypeUnavailableError(
-            "this service has no semantic search", field="searchType", availableTypes=AVAILABLE_TYPES
+            "there is no semantic search of this kind", field="searchType", availableTypes=AVAILABLE_TYPES
         )
     if body.conversation_id is not None and not ids.is_uuid(body.conversation_id):
         raise NotFoundError(f"no conversation {brief(body.conversation_id)}")

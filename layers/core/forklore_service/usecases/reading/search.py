@@ -5,8 +5,9 @@ There is no index of words. Each request reads a bounded number of bytes, tree b
 tree first and in each tree the newest entry first. What it has read it ranks. Further pages read
 the same again, then what comes after it.
 
-By meaning, one conversation is searched by the vectors of what it shows. Only the nearest entries
-are read and ranked, then those that come after these.
+By meaning, one conversation is searched by the vectors of what it shows, and all trees by the index
+of vectors, where there is one. Only the nearest entries are read and ranked, then those that come
+after these.
 """
 
 import json
@@ -33,8 +34,9 @@ from forklore_service.usecases.shared import cursors, tree_rows
 from forklore_service.usecases.shared.cursors import InvalidCursor
 from forklore_service.usecases.shared.drafts import answer_bytes
 from forklore_service.usecases.shared.loading import LoadedConversation, load_conversation
+from forklore_service.usecases.shared.over_all import Placed, nearest_of_user
 from forklore_service.usecases.shared.searched import file_names, folded_of, searched, unseen
-from forklore_service.usecases.shared.vectors import nearest
+from forklore_service.usecases.shared.vectors import PACKED_BYTES, nearest
 from forklore_service.usecases.shared.visibility import Showing
 
 READ_BYTES_MAX = 8_000_000
@@ -157,13 +159,17 @@ def search(table: Table, *, caller: Caller, request: SearchRequest) -> HitPage:
     Raises InvalidCursorError; NotFoundError or ForbiddenError for the conversation to look through.
     """
     assert caller.bypasses_membership or request.of_user is None, "another's trees"
-    if request.conversation_id is not None and request.question is not None and not request.query.demanded:
-        return _recall(table, request.conversation_id, caller, request, request.question)
+    user_id = request.of_user if caller.bypasses_membership else caller.user_id
+    if request.question is not None and not request.query.demanded:
+        if request.conversation_id is not None:
+            return _recall(table, request.conversation_id, caller, request, request.question)
+        packed = _vector_of(table, request.question) if user_id is not None else None
+        if user_id is not None and packed is not None:
+            return _recall_all(table, user_id, packed, caller, request)
     inside = None
     if request.conversation_id is not None:
         inside = load_conversation(table, request.conversation_id, caller=caller)
     after = cursors.valid(request.after) or SearchCursor(None)
-    user_id = request.of_user if caller.bypasses_membership else caller.user_id
     looking = _Looking(table, user_id, request, after.place, after.ranking, inside)
     rows = _rows(table, user_id, after.place) if inside is None else _row_of(inside, after.place)
     looking.read_all(rows if after.ranking is None else _rows_of(after.ranking, rows))
@@ -188,6 +194,42 @@ def _recall(
     inside, near = nearest(table, table.nearness, conversation_id, caller=caller, question=question)
     user_id = None if caller.bypasses_membership else caller.user_id
     looking = _Looking(table, user_id, request, None, after.ranking, inside)
+    if after.ranking is None:
+        looking.newest = max((entry_id for _, entry_id in near), default=FIRST)
+    else:
+        before, further = after.ranking.before, after.ranking.further
+        near = [one for one in near if one[1] < before and (further is None or one < further)]
+    tree = ListKey(inside.group.created_at, inside.group.group_id)
+    return _ranked_near(looking, [Placed(tree, one) for one in near[: NEAREST_MAX + 1]], after, caller)
+
+
+def _vector_of(table: Table, question: str) -> bytes | None:
+    """Return the vector of a question, if the table has an index of such vectors.
+
+    Raises UnavailableError if the model does not answer.
+    """
+    if not table.by_meaning or table.nearness is None:
+        return None
+    [packed] = table.nearness.vectors([question])
+    return packed if len(packed) == PACKED_BYTES else None
+
+
+def _recall_all(table: Table, user_id: str, packed: bytes, caller: Caller, request: SearchRequest) -> HitPage:
+    """Return the next entries of a user's trees that are near to a question, as `_recall` does."""
+    assert table.nearness is not None, "a question needs a model"
+    after = cursors.valid(request.after) or SearchCursor(None)
+    further = None if after.ranking is None else after.ranking.further
+    found = nearest_of_user(table, table.nearness, user_id, packed, further=further, count=NEAREST_MAX + 1)
+    looking = _Looking(table, user_id, request, None, after.ranking, None)
+    # A later page may find what is newer than all of this one.
+    looking.newest = ids.previous_id(ids.previous_id(LAST))
+    page = _ranked_near(looking, found.hits, after, caller)
+    return page._replace(is_complete=page.is_complete and found.is_complete)
+
+
+def _ranked_near(looking: "_Looking", near: Sequence[Placed], after: SearchCursor, caller: Caller) -> HitPage:
+    """Return the next of some entries, which come nearest first."""
+    request = looking.request
     rest = looking.read_nearest(near)
     is_whole = rest is None and (after.ranking is None or after.ranking.further is None)
     if rest is not None and request.score_min is not None and rest[0] < request.score_min:
@@ -321,31 +363,23 @@ class _Looking:
                 if not self.is_over:
                     ahead.extendleft(self._read([(part.tree, part.reached)]))
 
-    def read_nearest(self, near: Sequence[Near]) -> Near | None:
-        """Read the nearest entries of the conversation. near: of all that it shows, nearest first.
+    def read_nearest(self, near: Sequence[Placed]) -> Near | None:
+        """Read the nearest of some entries. near: nearest first, those that no page has ranked.
 
-        Of a further page: those that come next. Return the last of them; None: there are no more.
+        Return the last that was read; None: there are no more.
         """
-        assert self.inside is not None, "all trees have no nearest entries"
-        group = self.inside.group
-        tree = ListKey(group.created_at, group.group_id)
-        if self.ranking is None:
-            self.newest = max((entry_id for _, entry_id in near), default=FIRST)
-        else:
-            before, further = self.ranking.before, self.ranking.further
-            near = [one for one in near if one[1] < before and (further is None or one < further)]
         some = near[:NEAREST_MAX]
-        found = self.table.stored_entries(group.group_id, [entry_id for _, entry_id in some])
+        found = self.table.stored_entries((one.tree.conversation_id, one.near[1]) for one in some)
         stored = {one.entry_id: one for one in found if not one.entry.is_erased}
-        for at, (score, entry_id) in enumerate(some):
+        for at, (tree, (score, entry_id)) in enumerate(some):
             if at and (self.read_bytes >= READ_BYTES_MAX or self.content_bytes >= CONTENT_BYTES_MAX):
-                return near[at - 1]
+                return near[at - 1].near
             if entry_id in stored:
                 self._count(len(stored[entry_id].body))
                 candidate = self._near_candidate(tree, stored[entry_id], score)
                 if candidate is not None:
                     self.candidates.append(candidate)
-        return some[-1] if len(near) > NEAREST_MAX else None
+        return some[-1].near if len(near) > NEAREST_MAX else None
 
     def _begin_of(self, tree: ListKey) -> EntryId:
         """Return the position before which a tree is to be read."""
@@ -525,7 +559,7 @@ class _Looking:
             pairs = zip(self.candidates, used, strict=True)
             by_words = [meaning.score(one.near, words, best=best) for one, words in pairs]
         scored = [*zip(by_words, self.candidates, strict=True)]
-        scored.sort(key=lambda one: -one[0])  # equal ones stay as they were read
+        scored.sort(key=lambda one: (one[0], one[1].tree, one[1].stored.entry_id), reverse=True)
         if self.request.score_min is not None:
             scored = [one for one in scored if one[0] >= self.request.score_min]
         if ranking is not None:

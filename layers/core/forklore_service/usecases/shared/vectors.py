@@ -110,10 +110,10 @@ def embed(
     """
     made: list[Vector] = []
     if table.by_meaning and entry_ids:
-        shelved = _shelved(table, tree)
-        if shelved is None:
+        on_shelf = shelved(table, tree)
+        if on_shelf is None:
             return None
-        tree = shelved
+        tree = on_shelf
     for at in range(0, len(entry_ids), ENTRIES_AT_ONCE):
         if not table.has_time(SPARE_SECONDS):
             raise UnavailableError("not all of the conversation is embedded yet; try again")
@@ -142,7 +142,7 @@ def embed(
     return made
 
 
-def _shelved(table: Table, tree: Group) -> Group | None:
+def shelved(table: Table, tree: Group) -> Group | None:
     """Return the tree, on the shelf of its owner if it was on none. None: the tree has changed."""
     if tree.shelf is not None:
         return tree

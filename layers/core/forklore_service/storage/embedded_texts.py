@@ -12,17 +12,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from operator import mul
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
-from forklore_local.in_process.folder import DataError
-from forklore_local.in_process.models import WORDLLAMA, Wordllama
 from forklore_service.domain.meaning import PIECE_CHARACTERS, PIECES_MAX
 from forklore_service.errors import UnavailableError
 
 Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns a vector of each text, all of one length."""
-Model: TypeAlias = Embed | Literal["wordllama"]
-"""A function of the caller's, or the name of a model whose weights come inside a package."""
 
 TEXTS_AT_ONCE = 256
 """A function is asked for the vectors of at most so many texts at once."""
@@ -36,34 +32,25 @@ PROBE = "Which of two models made a vector? 1 + 1"
 """What tells models apart: the vector that they make of this text."""
 
 
-def nearness_by(model: Embed | str | None) -> "EmbeddedTexts | None":
-    """Return what compares texts by a model. Raises DataError for one that is not there."""
-    if model is None:
-        return None
-    if not isinstance(model, str):
-        return EmbeddedTexts(model, "yours")
-    if model != WORDLLAMA:
-        raise DataError(f"there is no model {model!r} for recall: name {WORDLLAMA!r}, or give a function")
-    return EmbeddedTexts(Wordllama(), WORDLLAMA)
-
-
 class EmbeddedTexts:
     """Compares the vectors of texts. Threads may share it.
 
-    embed: makes them. name: of the model. kept_max: how many vectors are kept.
+    embed: makes them. name: of the model. is_remote: it is asked over the network, and its name
+    says which one it is. kept_max: how many vectors are kept.
     """
 
-    def __init__(self, embed: Embed, name: str, *, kept_max: int = KEPT_MAX) -> None:
+    def __init__(self, embed: Embed, name: str, *, is_remote: bool = False, kept_max: int = KEPT_MAX) -> None:
         self._embed, self._name, self._kept_max = embed, name, kept_max
+        self.is_remote = is_remote
         self._kept: OrderedDict[bytes, Vector] = OrderedDict()
         self._lock = threading.Lock()
         self._model: str | None = None
 
     @property
     def model(self) -> str:
-        """The name, with a digest of a vector, because any function may be called by one name."""
+        """The name with a digest: any function may be called by one name, so of a vector, too."""
         if self._model is None:
-            [probe] = self.vectors([PROBE])
+            [probe] = [b""] if self.is_remote else self.vectors([PROBE])
             cut = f"{PIECE_CHARACTERS} {PIECES_MAX} ".encode()
             self._model = f"{self._name}-{blake2b(cut + probe, digest_size=8).hexdigest()}"
         return self._model
@@ -108,6 +95,8 @@ class EmbeddedTexts:
     def _asked(self, texts: list[str]) -> list[Vector]:
         try:
             told = [array("f", map(float, one)) for one in self._embed(texts)]
+        except UnavailableError:
+            raise
         except Exception as error:
             raise UnavailableError(f"the model of recall failed: {type(error).__name__}") from error
         lengths = {len(one) for one in told}

@@ -1,0 +1,155 @@
+"""Titan's vectors, from a real HTTP server that answers as Bedrock's runtime does."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import botocore.endpoint
+import pytest
+
+from forklore_service.domain.model import Caller
+from forklore_service.errors import UnavailableError
+from forklore_service.storage.bedrock import MODEL_ID, Titan, make_model_client
+from forklore_service.storage.embedded_texts import EmbeddedTexts
+from forklore_service.storage.schema import DIMENSIONS
+from tests.service.reliability.service import Process
+from tests.service.reliability.world import said
+from tests.support.meaning import vector_of
+from tests.support.tables import Store
+from tools.harness.service import Answer
+
+ANN = Caller("ann")
+
+
+class Bedrock(NamedTuple):
+    """titan: what asks it. asked: paths and bodies. failing: what it answers instead."""
+
+    titan: Titan
+    asked: list[tuple[str, dict[str, Any]]]
+    failing: list[tuple[int, str, str]]
+
+
+@pytest.fixture
+def bedrock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bedrock]:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    monkeypatch.setattr(botocore.endpoint, "time", SimpleNamespace(sleep=lambda _: None))  # between retries
+    asked: list[tuple[str, dict[str, Any]]] = []
+    failing: list[tuple[int, str, str]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append((self.path, body))
+            answer = json.dumps({"embedding": vector_of(body["inputText"]), "inputTextTokenCount": 1})
+            status, code, text = failing[0] if failing else (200, "", answer)
+            self.send_response(status)
+            if code:
+                self.send_header("x-amzn-ErrorType", code)
+            self.send_header("Content-Length", str(len(text.encode())))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+        client = make_model_client(f"http://127.0.0.1:{server.server_port}", region="us-east-1")
+        yield Bedrock(Titan(client), asked, failing)
+        client.close()
+        server.shutdown()
+
+
+@pytest.fixture
+def process(store: Store, bedrock: Bedrock) -> Process:
+    process = Process(store)
+    process.table.nearness = EmbeddedTexts(bedrock.titan, "titan-v2", is_remote=True)
+    return process
+
+
+def say(process: Process, *texts: str) -> str:
+    made = process.ask("createConversation", ANN).id
+    for text in texts:
+        process.ask("appendEntry", ANN, conversationId=made, **said(text))
+    return made
+
+
+def search(process: Process, **asked: Any) -> Answer:
+    return process.ask("searchConversations", ANN, query="Which lodging?", **asked)
+
+
+def test_each_text_is_a_request_and_the_vectors_are_in_the_order_of_the_texts(bedrock: Bedrock) -> None:
+    texts = ["The inn", "A sardine", "Ü" * 1500]
+
+    assert bedrock.titan(texts) == [vector_of(text) for text in texts]
+    path = f"/model/{MODEL_ID.replace(':', '%3A')}/invoke"
+    assert {one for one, _ in bedrock.asked} == {path}
+    bodies = sorted((body for _, body in bedrock.asked), key=lambda body: texts.index(body["inputText"]))
+    assert bodies == [{"inputText": text, "dimensions": DIMENSIONS, "normalize": True} for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "body"),
+    [
+        (429, "ThrottlingException", '{"message": "too many for secret"}'),
+        (400, "ValidationException", '{"message": "secret"}'),
+        (403, "AccessDeniedException", '{"message": "secret"}'),
+        (500, "InternalServerException", '{"message": "secret"}'),
+        (200, "", "secret"),
+        (200, "", "[]"),
+        (200, "", '{"secret": 1}'),
+    ],
+)
+def test_a_failure_is_one_error_that_names_no_text(
+    bedrock: Bedrock, status: int, code: str, body: str
+) -> None:
+    bedrock.failing.append((status, code, body))
+
+    with pytest.raises(UnavailableError, match=f"the model of recall failed: {code}") as failed:
+        bedrock.titan(["secret"])
+    assert "secret" not in str(failed.value)
+    assert failed.value.__cause__ is None
+    assert len(bedrock.asked) == (3 if status in {429, 500} else 1)
+
+
+def test_in_a_conversation_each_text_is_sent_once_and_found_by_what_it_means(
+    process: Process, bedrock: Bedrock, store: Store
+) -> None:
+    trip = say(process, "The inn near the river", "Sardine, grilled")
+    assert bedrock.asked == []  # an append asks no model
+
+    for _ in range(2):
+        answer = search(process, conversationId=trip, searchType="semantic")
+        assert answer.body["data"][0]["line"]["text"] == "The inn near the river"
+    assert len(bedrock.asked) == 3
+    other = Process(store)
+    other.table.nearness = EmbeddedTexts(bedrock.titan, "titan-v2", is_remote=True)
+    assert search(other, conversationId=trip).body["data"][0]["line"]["text"] == "The inn near the river"
+    assert [body["inputText"] for _, body in bedrock.asked[3:]] == ["Which lodging?"]
+
+
+def test_while_it_fails_a_search_is_503_and_by_words_it_still_works(
+    process: Process, bedrock: Bedrock
+) -> None:
+    trip = say(process, "The inn near the river")
+    bedrock.failing.append((429, "ThrottlingException", "{}"))
+
+    answer = search(process, conversationId=trip)
+    assert (answer.status, answer.body["code"]) == (503, "unavailable")
+    assert search(process, conversationId=trip, searchType="fulltext").status == 200
+
+
+def test_what_has_no_vector_is_not_sent_to_it(process: Process, bedrock: Bedrock) -> None:
+    trip = say(process, "One lodging", "Another inn")
+
+    for asked in ({}, {"conversationId": trip, "query": "lodging +one"}):
+        answer = process.ask("searchConversations", ANN, **{"query": "lodging", **asked})
+        assert [one["line"]["text"] for one in answer.body["data"]] == ["One lodging"]
+    assert search(process, searchType="semantic").status == 501
+    assert bedrock.asked == []
