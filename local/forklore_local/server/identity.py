@@ -11,17 +11,17 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forklore_local.server.asgi import Headers, Response, header_text
 from forklore_service.credentials import roles
 from forklore_service.credentials.api_keys import client_of, hash_of
-from forklore_service.credentials.authorizer import Authorizer, make_authorizer
-from forklore_service.credentials.fetching import fetch
 from forklore_service.credentials.headers import bearer_token
-from forklore_service.credentials.settings import AuthorizerSettings
 from forklore_service.domain.users import is_user_id, read_list
 from forklore_service.errors import UnauthorizedError, UnavailableError
+
+if TYPE_CHECKING:
+    from forklore_service.credentials.authorizer import Authorizer
 
 UNAUTHORIZED_HINT = (
     "; on this local server the token is the user id, such as 'Authorization: Bearer alice', and X-API-Key, "
@@ -87,7 +87,7 @@ class IssuerAuthorizer:
     It may fetch the issuer's keys, so it is asked in a thread.
     """
 
-    verify: Authorizer
+    verify: "Authorizer"
 
     def __call__(self, headers: Headers) -> Identity:
         """Return who the caller is."""
@@ -116,19 +116,29 @@ def read_authorizer(
 
 
 def read_issuer(
-    environ: Mapping[str, str], clients: Sequence[str] = (), *, fetch: Callable[[str], bytes] = fetch
+    environ: Mapping[str, str],
+    clients: Sequence[str] = (),
+    *,
+    fetch: Callable[[str], bytes] | None = None,
 ) -> IssuerAuthorizer:
     """Return the authorizer that the settings of a deployed one describe. It also has clear keys.
 
     fetch: as of `make_authorizer`. Raises ValueError with a text that says what to set.
     """
+    # What reads signatures takes 20 MB, which a server without an issuer does without.
+    from forklore_service.credentials import fetching
+    from forklore_service.credentials.authorizer import make_authorizer
+    from forklore_service.credentials.settings import AuthorizerSettings
+
     try:
         settings = AuthorizerSettings.from_environment(environ)
     except RuntimeError as error:
         raise ValueError(str(error)) from None
     known = clients_by_hash(environ, clients, "")
     return IssuerAuthorizer(
-        make_authorizer(settings._replace(clients={**settings.clients, **known}), fetch=fetch)
+        make_authorizer(
+            settings._replace(clients={**settings.clients, **known}), fetch=fetch or fetching.fetch
+        )
     )
 
 
