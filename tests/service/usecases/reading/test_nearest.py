@@ -365,3 +365,21 @@ def test_over_all_what_was_taken_over_in_part_is_found_whole(
     recall(late, chat)
 
     assert found(late.ask("searchConversations", ANN, **asked)) == ["A hotel.", "The inn.", "A train."]
+
+
+def test_over_all_what_comes_between_two_pages_shows_no_hit_twice(process: Process) -> None:
+    process.table.by_meaning = True
+    chat = begin(process, *(f"inn {'fish ' * (number % 9)}{number}" for number in range(NEAREST_MAX + 5)))
+    asked = {"query": "inn 53", "searchType": ["semantic", "fulltext"], "limit": 20}
+    shown: list[Any] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = process.ask("searchConversations", ANN, **asked, **cursor).body
+        shown += page["data"]
+        if page["afterCursor"] is None:
+            break
+        cursor = {"afterCursor": page["afterCursor"]}
+        for _ in range(10):
+            say(process, chat, "inn")
+
+    assert len({one["entryId"] for one in shown}) == len(shown) == NEAREST_MAX + 5

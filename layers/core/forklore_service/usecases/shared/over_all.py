@@ -67,13 +67,14 @@ def nearest_of_user(
     user_id: str,
     packed: bytes,
     *,
+    before: EntryId,
     further: Near | None,
     count: int,
 ) -> AllNear:
     """Return at least `count` entries of a user's trees that are near to a question, and further
     than `further` is, if there are so many.
 
-    packed: the vector of the question. Entries that
+    packed: the vector of the question. before: the entries come before this position. Entries that
     have no vector yet get one first, in TREES_MAX trees at most. Raises UnavailableError if the
     model does not answer.
     """
@@ -84,7 +85,7 @@ def nearest_of_user(
     looking = _Looking(table, nearness, user_id, vectors.indexed(packed), trees)
     looking.begin()
     while True:
-        hits = looking.hits(further)
+        hits = looking.hits(before, further)
         horizon = looking.horizon
         if horizon is None:
             return AllNear(hits, all_embedded and looking.is_whole)
@@ -151,13 +152,14 @@ class _Looking:
             trees = [tree for tree in self.trees if on_it.get(tree) == part.wanted[schema.SHELF]]
             self._search([{**part.wanted, schema.VECTOR_TREE: tree} for tree in trees])
 
-    def hits(self, further: Near | None) -> list[Placed]:
+    def hits(self, before: EntryId, further: Near | None) -> list[Placed]:
         """Return the entries found that the user may read now, the nearest first."""
         self._check(tree for tree, _ in self.near)
         found = [
             Placed(place, (near, entry_id))
             for (tree, entry_id), near in self.near.items()
-            if (place := self.readable[tree]) is not None and (further is None or (near, entry_id) < further)
+            if entry_id < before and (further is None or (near, entry_id) < further)
+            if (place := self.readable[tree]) is not None
         ]
         return sorted(found, key=lambda one: one.near, reverse=True)
 
