@@ -370,7 +370,7 @@ def test_over_all_what_was_taken_over_in_part_is_found_whole(
 def test_over_all_what_comes_between_two_pages_shows_no_hit_twice(process: Process) -> None:
     process.table.by_meaning = True
     chat = begin(process, *(f"inn {'fish ' * (number % 9)}{number}" for number in range(NEAREST_MAX + 5)))
-    asked = {"query": "inn 53", "searchType": ["semantic", "fulltext"], "limit": 20}
+    asked: dict[str, Any] = {"query": "inn 53", "searchType": ["semantic", "fulltext"], "limit": 20}
     shown: list[Any] = []
     cursor: dict[str, str] = {}
     while True:
