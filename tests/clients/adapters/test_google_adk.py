@@ -354,6 +354,17 @@ async def test_a_rewind_of_a_stale_session_is_refused(ours: ForkloreSessionServi
         await ours.append_event(session, rewound("i2"))
 
 
+async def test_a_rewind_whose_answer_was_lost_is_not_done_again(ours: ForkloreSessionService) -> None:
+    session = await turns(ours)
+    event = rewound("i2", turn=1)
+    await ours.append_event(session.model_copy(deep=True), event.model_copy(deep=True))
+    await ours.append_event(session, event)
+    assert texts(session) == ["question 1", "answer 1"]
+    assert await got(ours) == session
+    await ours.append_event(session, said("another", "i4"))
+    assert texts(await got(ours)) == ["question 1", "answer 1", "another"]
+
+
 # Requests, kills and what is seen
 
 

@@ -81,6 +81,14 @@ class Read:
         """Return when the session was changed last: seconds, as ADK has them."""
         return float(self.held[-1]["value"].get("timestamp", 0.0))
 
+    def ends_with(self, event: Mapping[str, Any]) -> bool:
+        """Return whether an event is the last one: then only the answer to its append was lost.
+
+        What was no JSON has not come back equal. So texts are compared.
+        """
+        last = self.held[-1]
+        return last["kind"] == EVENT and _text(last["value"]) == _text(event)
+
     def before(self, invocation_id: str) -> "Read | None":
         """Return what stands before an invocation; None if there is none."""
         for at, one in enumerate(self.held):
@@ -276,8 +284,7 @@ class ForkloreSessionService(BaseSessionService):
             if error.reason != "stale":
                 raise
             read = await self._known(name, session)
-            # It is ours if only its answer was lost. What was no JSON has not come back equal.
-            if read.held[-1]["kind"] != EVENT or _text(read.held[-1]["value"]) != _text(value):
+            if not read.ends_with(value):
                 raise _stale(session) from error
             return read.last
         assert isinstance(made, Entries)
@@ -299,6 +306,12 @@ class ForkloreSessionService(BaseSessionService):
         created: it is not needed.
         """
         read = await self._known(name, session)
+        event.actions.state_delta = {}
+        value = _plain(event.model_dump(mode="json", exclude_defaults=True))
+        if read.ends_with(value):
+            return self._rewound(
+                session, event, Read(read.entries[:-1], read.held[:-1], read.last), read.last
+            )
         if session._storage_update_marker not in {None, read.last}:
             raise _stale(session)
         kept = read.before(event.actions.rewind_before_invocation_id or "")
@@ -306,11 +319,9 @@ class ForkloreSessionService(BaseSessionService):
             raise InvocationNotFoundError(
                 f"Invocation ID not found: {event.actions.rewind_before_invocation_id}"
             )
-        event.actions.state_delta = {}
         try:
             known = await self._client.api.look_up_name(name=name)
             left = [*await self._left(known.conversation_id), known.conversation_id]
-            stored = Stored.whole(event.model_dump(mode="json", exclude_defaults=True))
             made = await self._client.api.append_entry(
                 str(uuid4()),
                 forked_at_conversation_id=known.conversation_id,
@@ -318,20 +329,24 @@ class ForkloreSessionService(BaseSessionService):
                 forked_at_position="before",
                 name={"name": name, "expectRevision": known.revision},
                 if_match=read.last,
-                entries=[{**_draft(event, stored, left=left), "key": SESSION}],
+                entries=[{**_draft(event, Stored.whole(value), left=left), "key": SESSION}],
             )
         except (ConflictError, NotFoundError) as error:
             if isinstance(error, ConflictError) and error.reason not in OVERTAKEN:
                 raise
             raise _stale(session) from error
         assert isinstance(made, Entries)
+        return self._rewound(session, event, kept, made.data[-1].id)
+
+    def _rewound(self, session: Session, event: Event, kept: Read, last: str) -> Event:
+        """Let a session show what was kept, and the event of the rewind. last: its entry's id."""
         shared = {
             key: value for key, value in session.state.items() if key.startswith(tuple(SCOPES.values()))
         }
         session.events[:] = kept.events()
         session.state.clear()
         session.state.update(kept.state() | shared)
-        return self._committed(session, event, made.data[-1].id)
+        return self._committed(session, event, last)
 
     # Entries
 
