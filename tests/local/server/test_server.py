@@ -323,6 +323,22 @@ def test_with_a_file_of_tokens_only_its_users_come_in_also_to_the_tools(tmp_path
         assert [(one.status_code, "retry-after" in one.headers) for one in ask(token)] == [(503, True)] * 2
 
 
+def test_a_server_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+    """Each of these takes 10 MB or more of each process."""
+    code = """
+import sys
+from forklore_local.in_process.opened import Opened
+import forklore_local.server.server
+with __import__("contextlib").closing(Opened(None, name="t", sweeps=True)):
+    print(*{"jwt", "cryptography", "numpy", "botocore", "boto3", "h11"} & {*sys.modules})
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=False, text=True, cwd=tmp_path
+    )
+
+    assert (run.stdout, run.stderr) == ("\n", "")
+
+
 def test_a_port_in_use_is_one_line_and_2(tmp_path: Path) -> None:
     write_project(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
