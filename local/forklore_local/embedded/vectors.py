@@ -120,7 +120,6 @@ class Vectors:
         self._read = 0
         self._codes: dict[str, int] = {}
         self._blocks: list[_Block] = []
-        self._new_block = _block_type()
 
     def nearest(self, connection: sqlite3.Connection, search: Search) -> list[Near]:
         """Return the nearest items, the nearest first; of equals the newest."""
@@ -152,7 +151,7 @@ class Vectors:
                     texts = [held.get(name, "") for name in SEARCHED]
                     codes = [self._codes.setdefault(text, len(self._codes)) for text in texts]
                 if not self._blocks or self._blocks[-1].is_full:
-                    self._blocks.append(self._new_block())
+                    self._blocks.append(_block_type()())
                 self._blocks[-1].add(row[0], codes, row[2])
             self._read = some[-1][0]
 
@@ -235,6 +234,7 @@ class _NumpyBlock(_Block):
 
 
 def _block_type() -> type[_Block]:
+    """Return what holds vectors. numpy takes 15 MB, so it is loaded when there is one to search."""
     try:
         import numpy as np  # noqa: F401 (whether it is there)
     except ModuleNotFoundError:

@@ -45,8 +45,10 @@ SHORT = frozenset(
 """Reads that are answered in the thread of the event loop, as a hop to another one costs as much.
 
 They wait for no writer. One that would sleep goes to a thread after all, and so does one that has
-other parameters than SHORT_QUERY or asks for a longer page than SHORT_PAGE.
+other parameters than SHORT_QUERY or asks for a longer page than SHORT_PAGE. Where the requests of a
+user are limited, all do: to count them is to write.
 """
+LIMIT = "FORKLORE_USER_REQUESTS_PER_MINUTE"
 SHORT_QUERY, SHORT_PAGE = frozenset({"tail", "limit", "afterCursor", "beforeCursor"}), 50
 _SHORT_LIMITS = frozenset(map(str, range(SHORT_PAGE + 1)))
 FAILED = 500
@@ -171,6 +173,8 @@ class Gateway:
     def _at_once(self, match: Match, scope: Scope, asking: Callable[[], Response]) -> Response | None:
         """Return the answer to a short read of what this process stores; None for all else."""
         if self._commits is None or match.route.key not in SHORT or match.function.name not in self._apis:
+            return None
+        if os.environ.get(LIMIT, "0") not in {"", "0"}:
             return None
         query = query_of(scope) if scope["query_string"] else {}
         if not query.keys() <= SHORT_QUERY or query.get("limit", "0") not in _SHORT_LIMITS:

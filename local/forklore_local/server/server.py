@@ -76,7 +76,7 @@ the API reference is at {url}/docs
 {store}
 Ctrl+C stops it.
 """
-Beside = Callable[[App, str, Callable[[Headers], Awaitable[bool]]], App]
+Beside = Callable[[App, str, Callable[[Headers], Awaitable[Identity]]], App]
 TRY = """\
 Nobody verifies tokens: that is for your own machine. Try it; the bearer token is the user id:
   curl -X POST {url}/v1/conversations -H 'Authorization: Bearer alice' \
@@ -97,7 +97,7 @@ def main(
 
     functions: returns those that requests call. arguments: of the command line; None: those of this
     process. command: what the user called, for the usage. tools: returns what adds the tools for
-    agents to an app, by its address and by who is known; None: there is no option for them.
+    agents to an app, by its address and what finds the caller; None: there is no option for them.
     """
     chosen = _parser(command, has_tools=tools is not None).parse_args(arguments)
     beside = tools() if tools and chosen.mcp else None
@@ -168,10 +168,9 @@ class _Server:
         if not self._is_verified:
             warn_of(self._arguments.host)
 
-    async def _is_known(self, headers: Headers) -> bool:
-        """Tell whether a request says who calls."""
-        found = await asyncio.to_thread(self._authorize, headers)
-        return found.get("userId") is not None
+    async def _identify(self, headers: Headers) -> Identity:
+        """Return who calls."""
+        return await asyncio.to_thread(self._authorize, headers)
 
     def _require_in_place(self) -> None:
         """Raise OSError in a worker if there is another folder than the one that others serve."""
@@ -220,7 +219,7 @@ class _Server:
             stage = self._url if self._is_verified else ""
             paths = with_page(with_reference(gateway, _document), stage=stage)
             if self._beside:
-                paths = self._beside(paths, self._url, self._is_known)
+                paths = self._beside(paths, self._url, self._identify)
             configuration = _configuration(gateway, paths, self._callers, objects)
             events.start()
             server: Server

@@ -33,8 +33,7 @@ class UserTokens:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._state = _state_of(path)
-        self._users = _read(path)
+        self._known = _state_of(path), _read(path)
 
     def user_of(self, token: str) -> str | None:
         """Return whose token it is, None if it is nobody's.
@@ -43,11 +42,13 @@ class UserTokens:
         """
         try:
             state = _state_of(self.path)
-            if state != self._state:
-                self._users, self._state = _read(self.path), state
+            known, users = self._known  # one value, as threads ask
+            if state != known:
+                users = _read(self.path)
+                self._known = state, users
         except (OSError, ValueError) as error:
             raise UnavailableError("the tokens cannot be read") from error
-        return self._users.get(hash_of(token))
+        return users.get(hash_of(token))
 
 
 class User(NamedTuple):
@@ -76,17 +77,24 @@ def add_user(path: Path, user_id: str) -> str:
 def remove_user(path: Path, user_id: str) -> int:
     """Take all tokens of a user away, and return how many they were.
 
+    The file keeps its owner and mode, as who serves may be another user than who calls this. A link
+    to it stays one.
     Raises OSError, and ValueError for a file of another form.
     """
     users = _read(path)
     kept = [f"{hashed} {user}\n" for hashed, user in users.items() if user != user_id]
     if len(kept) < len(users):
-        beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE), "wb") as file:
-            file.write("".join(kept).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        place = path.resolve()
+        beside = place.with_name(f"{place.name}.{secrets.token_hex(4)}")
+        try:
+            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE), "wb") as file:
+                file.write("".join(kept).encode())
+                _give_as(place, beside)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(place)
+        finally:
+            beside.unlink(missing_ok=True)
     return len(users) - len(kept)
 
 
@@ -110,6 +118,14 @@ def _pairs(path: Path, lines: Iterable[str]) -> Iterable[tuple[str, str]]:
         if found is None or not is_user_id(found["user"]):
             raise ValueError(f"{path}: line {number} is not a SHA-256, a space and a user's id")
         yield found["hash"], found["user"]
+
+
+def _give_as(one: Path, other: Path) -> None:
+    """Give a file the owner and the mode of another one."""
+    held, given = one.stat(), other.stat()
+    if (held.st_uid, held.st_gid) != (given.st_uid, given.st_gid):
+        os.chown(other, held.st_uid, held.st_gid)
+    other.chmod(held.st_mode & 0o777)
 
 
 def _state_of(path: Path) -> tuple[int, int, int]:

@@ -220,6 +220,13 @@ async def test_the_same_event_again_is_not_stored_again(adk: BaseSessionService)
     assert (await got(adk)).events == [event]
 
 
+async def test_tasks_that_share_a_session_append_one_after_another(adk: BaseSessionService) -> None:
+    made = await adk.create_session(**S)  # as tools of a live run do
+    await asyncio.gather(*(adk.append_event(made, said(str(at))) for at in range(4)))
+    assert sorted(texts(made)) == ["0", "1", "2", "3"]
+    assert (await got(adk)).events == made.events
+
+
 async def test_nothing_is_appended_to_a_session_that_is_not_there(adk: BaseSessionService) -> None:
     gone = await adk.create_session(**S)
     await adk.delete_session(**S)
@@ -347,6 +354,17 @@ async def test_a_rewind_of_a_stale_session_is_refused(ours: ForkloreSessionServi
         await ours.append_event(session, rewound("i2"))
 
 
+async def test_a_rewind_whose_answer_was_lost_is_not_done_again(ours: ForkloreSessionService) -> None:
+    session = await turns(ours)
+    event = rewound("i2", turn=1)
+    await ours.append_event(session.model_copy(deep=True), event.model_copy(deep=True))
+    await ours.append_event(session, event)
+    assert texts(session) == ["question 1", "answer 1"]
+    assert await got(ours) == session
+    await ours.append_event(session, said("another", "i4"))
+    assert texts(await got(ours)) == ["question 1", "answer 1", "another"]
+
+
 # Requests, kills and what is seen
 
 
@@ -397,14 +415,15 @@ async def test_an_append_whose_answer_was_lost_is_ended_by_the_next(service: Ser
         adk, wire = ForkloreSessionService(client), Wire()
         session = await adk.create_session(**S)
         wire.lives = 1  # the event is stored, and not yet what users share
-        event = changes(k=1, user__k=2)
+        event = changes(k=(1, 2), user__k=2)  # as JSON has it, it is a list
         with pytest.raises(Killed):
             await ForkloreSessionService(wire.wrapped_async(client)).append_event(session, event)
         assert session.events == []
         for _ in range(2):
             await adk.append_event(session, event)
         read = await got(adk)
-        assert (read.events, read.state) == ([event], {"k": 1, "user:k": 2})
+        assert [one.id for one in read.events] == [event.id]
+        assert read.state == {"k": [1, 2], "user:k": 2}
 
 
 async def test_a_fork_costs_as_much_for_many_events_as_for_few(service: Service, user: str) -> None:
@@ -433,6 +452,30 @@ async def test_shared_state_is_read_from_its_last_whole(
     assert session.state == {}
     entries = [one async for one in client.named("google-adk/trip/ann").entries(channel="history")]
     assert len(entries) == 13
+    # What is too much for one entry is read from its changes.
+    for number in range(12):
+        await ours._share(
+            "trip", "ann", {"app": {}, "user": {f"big{number}": "x" * 300_000}}, f"big {number}"
+        )
+    for _ in range(2):
+        assert len(await ours.get_user_state(**WHO)) == 7 + 12
+
+
+async def test_a_session_goes_on_behind_what_a_person_writes(
+    ours: ForkloreSessionService, client: AsyncForklore
+) -> None:
+    session = await turns(ours, count=2)
+    await client.named("google-adk/trip/ann/s").say("user", "A note.")
+    with pytest.raises(StaleSessionError):
+        await ours.append_event(session, said("too soon"))
+    read = await got(ours)
+    assert read.events == session.events
+    await ours.append_event(read, said("third", "i3"))
+    await client.named("google-adk/trip/ann/s").say("user", "Another note.")
+    read = await got(ours)
+    await ours.append_event(read, rewound("i2"))
+    await ours.append_event(read, said("after it", "i4"))
+    assert texts(await got(ours)) == ["question 1", "answer 1", "after it"]
 
 
 async def test_users_with_clients_of_their_own_share_the_state_of_the_app(

@@ -319,6 +319,24 @@ def test_with_a_file_of_tokens_only_its_users_come_in_also_to_the_tools(tmp_path
         assert "Bearer alice" not in ask("ann")[0].text + local.banner
         assert httpx.head(f"{local.url}/").headers["forklore-stage"] == local.url
         assert [answer.status_code for answer in ask(add_user(file, "bob"))] == [200, 200]
+        file.unlink()  # nobody is told that a good token is bad
+        assert [(one.status_code, "retry-after" in one.headers) for one in ask(token)] == [(503, True)] * 2
+
+
+def test_a_server_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+    """Each of these takes 10 MB or more of each process."""
+    code = """
+import sys
+from forklore_local.in_process.opened import Opened
+import forklore_local.server.server
+with __import__("contextlib").closing(Opened(None, name="t", sweeps=True)):
+    print(*{"jwt", "cryptography", "numpy", "botocore", "boto3", "h11"} & {*sys.modules})
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=False, text=True, cwd=tmp_path
+    )
+
+    assert (run.stdout, run.stderr) == ("\n", "")
 
 
 def test_a_port_in_use_is_one_line_and_2(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,23 @@ def test_the_file_holds_no_token_and_only_its_owner_reads_it(file: Path) -> None
     for _ in range(2):
         assert file.stat().st_mode & 0o777 == 0o600
         remove_user(file, "ann")
+
+
+def test_a_file_that_is_shared_with_who_serves_stays_so(tmp_path: Path, file: Path) -> None:
+    add_user(file, "ann")
+    file.chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(file, 0, 12345)
+    held, link = file.stat(), tmp_path / "link"
+    link.symlink_to(file)
+
+    assert remove_user(link, "ann") == 1
+
+    assert link.is_symlink()
+    assert list_users(file) == []
+    assert file.stat().st_mode == held.st_mode
+    assert file.stat().st_gid == held.st_gid
+    assert set(tmp_path.iterdir()) == {file, link}
 
 
 HASH = "0" * 64

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ import pytest
 from forklore_service.domain.model import Caller
 from forklore_service.errors import UnavailableError
 from forklore_service.storage.bedrock import MODEL_ID, Titan, make_model_client
-from forklore_service.storage.embedded_texts import EmbeddedTexts
+from forklore_service.storage.embedded_texts import REMOTE_AT_ONCE, EmbeddedTexts
 from forklore_service.storage.schema import DIMENSIONS
 from tests.service.reliability.service import Process
 from tests.service.reliability.world import said
@@ -153,3 +153,22 @@ def test_what_has_no_vector_is_not_sent_to_it(process: Process, bedrock: Bedrock
         assert [one["line"]["text"] for one in answer.body["data"]] == ["One lodging"]
     assert search(process, searchType="semantic").status == 501
     assert bedrock.asked == []
+
+
+def test_what_was_answered_before_a_failure_is_not_asked_and_paid_again(bedrock: Bedrock) -> None:
+    texts = [f"inn {number}" for number in range(40)]
+    down = [texts[-1]]
+
+    def embed(some: list[str]) -> list[Sequence[float]]:
+        answered = bedrock.titan([one for one in some if one not in down])
+        if len(answered) < len(some):
+            raise UnavailableError("throttled")
+        return answered
+
+    nearness = EmbeddedTexts(embed, "titan-v2", is_remote=True)
+    with pytest.raises(UnavailableError):
+        nearness.vectors(texts)
+    down.clear()
+    nearness.vectors(texts)
+
+    assert len(bedrock.asked) < len(texts) + REMOTE_AT_ONCE

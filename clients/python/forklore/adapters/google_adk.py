@@ -7,18 +7,21 @@ fork that takes the name.
 What users share is in conversations with names of their own: an entry for each change.
 """
 
+import asyncio
 import hashlib
+import json
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
+from weakref import WeakValueDictionary
 
 from forklore import AsyncForklore, ConflictError, Forklore, NotFoundError
 from forklore.adapters.files import Files, Stored, attachments
 from forklore.adapters.running import arun
-from forklore.adapters.storable import checked_name, restored, shortened, storable
-from forklore.client.errors import BadRequestError
+from forklore.adapters.storable import checked_name, checked_size, restored, shortened, storable
+from forklore.client.errors import BadRequestError, TooLargeError
 from forklore.client.generated.limits import PAGE_ENTRIES_MAX
 from forklore.client.generated.results import Entries, Entry, ListedEntry
 from forklore.client.kinds import as_async
@@ -54,15 +57,14 @@ CHANGES_MAX = 100
 
 @dataclass(frozen=True)
 class Read:
-    """What a session shows: its entries, the oldest first, and what they hold."""
+    """What a session shows: its entries, the oldest first, and what they hold.
+
+    last: the id of the last entry, which an append goes behind. It may be a person's.
+    """
 
     entries: Sequence[ListedEntry]
     held: Sequence[Mapping[str, Any]]
-
-    @property
-    def last(self) -> str:
-        """The id of the last entry, which an append goes behind."""
-        return self.entries[-1].id
+    last: str
 
     def events(self) -> list[Event]:
         """Return the events, the oldest first."""
@@ -79,11 +81,19 @@ class Read:
         """Return when the session was changed last: seconds, as ADK has them."""
         return float(self.held[-1]["value"].get("timestamp", 0.0))
 
+    def ends_with(self, event: Mapping[str, Any]) -> bool:
+        """Return whether an event is the last one: then only the answer to its append was lost.
+
+        What was no JSON has not come back equal. So texts are compared.
+        """
+        last = self.held[-1]
+        return last["kind"] == EVENT and _text(last["value"]) == _text(event)
+
     def before(self, invocation_id: str) -> "Read | None":
         """Return what stands before an invocation; None if there is none."""
         for at, one in enumerate(self.held):
             if one["kind"] == EVENT and one["value"].get("invocation_id") == invocation_id:
-                return Read(self.entries[:at], self.held[:at])
+                return Read(self.entries[:at], self.held[:at], self.last)
         return None
 
 
@@ -109,6 +119,7 @@ class ForkloreSessionService(BaseSessionService):
         self._app_client = self._client if app_client is None else as_async(app_client)
         self._files = Files.of(client)
         self._prefix = prefix
+        self._turns = WeakValueDictionary[tuple[int, str], asyncio.Lock]()
 
     # Sessions
 
@@ -227,11 +238,18 @@ class ForkloreSessionService(BaseSessionService):
         Raises StaleSessionError if the session was changed since `session` was read, and
         SessionNotFoundError. Then nothing is stored.
         """
-        if event.partial or any(one.id == event.id and one == event for one in session.events):
+        if event.partial:
+            return event
+        name = self._name(session.app_name, session.user_id, session.id)
+        key = (id(asyncio.get_running_loop()), name)
+        async with self._turns.setdefault(key, asyncio.Lock()):  # tools of a live run share the session
+            return await self._append_in_turn(name, session, event)
+
+    async def _append_in_turn(self, name: str, session: Session, event: Event) -> Event:
+        if any(one.id == event.id and one == event for one in session.events):
             return event
         self._apply_temp_state(session, event)
         event = self._trim_temp_delta_state(event)
-        name = self._name(session.app_name, session.user_id, session.id)
         if event.actions.rewind_before_invocation_id is not None:
             return await self._rewind(name, session, event)
         if session._storage_update_marker is None:
@@ -252,10 +270,12 @@ class ForkloreSessionService(BaseSessionService):
         for once in self._files.tries():
             with once:
                 [stored] = await arun(self._client, self._files.stored([value]))
-                last = await self._append_once(name, session, event, _draft(event, stored))
+                last = await self._append_once(name, session, value, _draft(event, stored))
         return last
 
-    async def _append_once(self, name: str, session: Session, event: Event, draft: Mapping[str, Any]) -> str:
+    async def _append_once(
+        self, name: str, session: Session, value: Mapping[str, Any], draft: Mapping[str, Any]
+    ) -> str:
         try:
             made = await self._client.api.append_entry_by_name(
                 name=name, if_match=session._storage_update_marker, entries=[draft]
@@ -264,8 +284,7 @@ class ForkloreSessionService(BaseSessionService):
             if error.reason != "stale":
                 raise
             read = await self._known(name, session)
-            # It is ours if only its answer was lost.
-            if read.held[-1]["kind"] != EVENT or read.events()[-1] != event:
+            if not read.ends_with(value):
                 raise _stale(session) from error
             return read.last
         assert isinstance(made, Entries)
@@ -287,6 +306,12 @@ class ForkloreSessionService(BaseSessionService):
         created: it is not needed.
         """
         read = await self._known(name, session)
+        event.actions.state_delta = {}
+        value = _plain(event.model_dump(mode="json", exclude_defaults=True))
+        if read.ends_with(value):
+            return self._rewound(
+                session, event, Read(read.entries[:-1], read.held[:-1], read.last), read.last
+            )
         if session._storage_update_marker not in {None, read.last}:
             raise _stale(session)
         kept = read.before(event.actions.rewind_before_invocation_id or "")
@@ -294,11 +319,9 @@ class ForkloreSessionService(BaseSessionService):
             raise InvocationNotFoundError(
                 f"Invocation ID not found: {event.actions.rewind_before_invocation_id}"
             )
-        event.actions.state_delta = {}
         try:
             known = await self._client.api.look_up_name(name=name)
             left = [*await self._left(known.conversation_id), known.conversation_id]
-            stored = Stored.whole(event.model_dump(mode="json", exclude_defaults=True))
             made = await self._client.api.append_entry(
                 str(uuid4()),
                 forked_at_conversation_id=known.conversation_id,
@@ -306,20 +329,24 @@ class ForkloreSessionService(BaseSessionService):
                 forked_at_position="before",
                 name={"name": name, "expectRevision": known.revision},
                 if_match=read.last,
-                entries=[{**_draft(event, stored, left=left), "key": SESSION}],
+                entries=[{**_draft(event, Stored.whole(value), left=left), "key": SESSION}],
             )
         except (ConflictError, NotFoundError) as error:
             if isinstance(error, ConflictError) and error.reason not in OVERTAKEN:
                 raise
             raise _stale(session) from error
         assert isinstance(made, Entries)
+        return self._rewound(session, event, kept, made.data[-1].id)
+
+    def _rewound(self, session: Session, event: Event, kept: Read, last: str) -> Event:
+        """Let a session show what was kept, and the event of the rewind. last: its entry's id."""
         shared = {
             key: value for key, value in session.state.items() if key.startswith(tuple(SCOPES.values()))
         }
         session.events[:] = kept.events()
         session.state.clear()
         session.state.update(kept.state() | shared)
-        return self._committed(session, event, made.data[-1].id)
+        return self._committed(session, event, last)
 
     # Entries
 
@@ -358,24 +385,24 @@ class ForkloreSessionService(BaseSessionService):
 
         with_events: False: only of what changes the state the files are read.
         """
-        entries: list[ListedEntry] | None = None
-        while entries is None:
+        found: list[ListedEntry] | None = None
+        while found is None:
             try:
-                entries = [one async for one in self._entries(self._client, name) if _held(one)]
+                found = [one async for one in self._entries(self._client, name)]
             except BadRequestError as error:
                 if error.code != INVALID_CURSOR:
                     raise
                 # Meanwhile a rewind has taken the entry at the end of a page away.
+        entries = [one for one in reversed(found) if _held(one)]
         if not entries:
             raise NotFoundError(f"no session {name!r}")
-        entries.reverse()
         held = [_restored(one) for one in entries]
         chosen = [at for at, one in enumerate(held) if with_events or _delta(one)]
         whole = await arun(self._client, self._files.whole([entries[at] for at in chosen]))
         for at, entry in zip(chosen, whole, strict=True):
             if entry is not entries[at]:
                 held[at] = _restored(entry)
-        return Read(entries, held)
+        return Read(entries, held, found[0].id)
 
     async def _entries(self, client: AsyncForklore, name: str) -> AsyncIterator[ListedEntry]:
         """Yield the entries that a name leads to, the newest first.
@@ -442,7 +469,8 @@ class ForkloreSessionService(BaseSessionService):
         state = {key: value for one in reversed(changes) for key, value in one["value"].items()}
         if len(changes) > CHANGES_MAX:
             whole = _opaque({"kind": SHARED, "value": storable(state), "whole": True})
-            with suppress(ConflictError):  # somebody has changed it meanwhile
+            with suppress(ConflictError, TooLargeError):  # somebody has changed it meanwhile; it does not fit
+                checked_size("the whole state", whole["content"])
                 await client.api.append_entry_by_name(name=name, if_match=last, entries=[whole])
         return state
 
@@ -454,6 +482,11 @@ def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return a value as JSON has it. What it cannot hold is shown by its `repr`, as ADK does."""
     plain: dict[str, Any] = to_jsonable_python(value, serialize_unknown=True)
     return plain
+
+
+def _text(value: Mapping[str, Any]) -> str:
+    """Return a value as JSON text, which is equal where two values are stored alike."""
+    return json.dumps(value, sort_keys=True)
 
 
 def _parted(delta: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -4,7 +4,7 @@ The tools call the API with the credentials of the request that calls them, and 
 who calls may do by a tool what they may do by the API, and nothing else.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any
 
 import httpx2
@@ -22,22 +22,29 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
+RETRY_SECONDS = 5
+"""After which credentials that cannot be checked may be sent again."""
 
 
-def with_tools(app: App, url: str, is_known: Callable[[Headers], Awaitable[bool]]) -> App:
+def with_tools(app: App, url: str, identify: Callable[[Headers], Awaitable[Mapping[str, Any]]]) -> App:
     """Return `app` with the path of the tools.
 
-    url: of the API that they call. is_known: whether the headers of a request say who calls.
+    url: of the API that they call. identify: returns the authorizer's context for the headers of a
+    request.
     """
     tools = make_app(url)
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"].removesuffix("/") != PATH:
             await app(scope, receive, send)
-        elif await is_known(scope["headers"]):
-            await tools(scope, receive, send)
-        else:
+            return
+        caller = await identify(scope["headers"])
+        if caller.get("unavailable") is True:
+            await _refuse(send, 503, (b"retry-after", str(RETRY_SECONDS).encode()))
+        elif caller.get("userId") is None:
             await _refuse(send, 401, (b"www-authenticate", b"Bearer"))
+        else:
+            await tools(scope, receive, send)
 
     return serve
 

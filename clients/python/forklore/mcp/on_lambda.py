@@ -13,13 +13,10 @@ from typing import Any
 
 import anyio
 
-from forklore.mcp.http import PATH, App, make_app
+from forklore.mcp.http import PATH, RETRY_SECONDS, App, make_app
 
 METADATA = f"/.well-known/oauth-protected-resource{PATH}"
 """The path of what says where to get a token: RFC 9728, section 3.1."""
-
-RETRY_SECONDS = 5
-"""After which the authorizer asks the issuer of tokens again."""
 
 
 def handler(event: Any, context: Any) -> dict[str, Any]:  # noqa: ARG001

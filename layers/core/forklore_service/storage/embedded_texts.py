@@ -9,7 +9,7 @@ import sys
 import threading
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from operator import mul
 from typing import TypeAlias
@@ -22,6 +22,8 @@ Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 
 TEXTS_AT_ONCE = 256
 """A function is asked for the vectors of at most so many texts at once."""
+REMOTE_AT_ONCE = 16
+"""The same of a model over the network. If it fails, no more answers than these are lost."""
 KEPT_MAX = 50_000
 """So many vectors are kept; of 256 numbers they take 60 MB."""
 Vector: TypeAlias = "array[float]"
@@ -78,19 +80,23 @@ class EmbeddedTexts:
         with self._lock:
             known = {one: self._kept[one] for one in digests if one in self._kept}
         new = {one: text for one, text in zip(digests, texts, strict=True) if one not in known}
-        made: dict[bytes, Vector] = {}
-        wanted = list(new)
-        for at in range(0, len(wanted), TEXTS_AT_ONCE):
-            some = wanted[at : at + TEXTS_AT_ONCE]
-            made |= zip(some, self._asked([new[one] for one in some]), strict=True)
-        known |= made
+        wanted, at_once = list(new), REMOTE_AT_ONCE if self.is_remote else TEXTS_AT_ONCE
+        for at in range(0, len(wanted), at_once):
+            some = wanted[at : at + at_once]
+            made = dict(zip(some, self._asked([new[one] for one in some]), strict=True))
+            known |= made
+            self._keep(made)
+        self._keep({one: known[one] for one in digests})
+        return [known[one] for one in digests]
+
+    def _keep(self, vectors: Mapping[bytes, Vector]) -> None:
+        """Keep vectors by the digests of their texts. Those that were used least lately go."""
         with self._lock:
-            for one in digests:
-                self._kept[one] = known[one]
-                self._kept.move_to_end(one)
+            for digest, vector in vectors.items():
+                self._kept[digest] = vector
+                self._kept.move_to_end(digest)
             while len(self._kept) > self._kept_max:
                 self._kept.popitem(last=False)
-        return [known[one] for one in digests]
 
     def _asked(self, texts: list[str]) -> list[Vector]:
         try:

@@ -2,6 +2,8 @@
 
 import base64
 import json
+from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import pytest
@@ -13,9 +15,11 @@ from forklore_service.domain.model import Caller
 from forklore_service.storage.embedded_texts import EmbeddedTexts
 from forklore_service.usecases.reading.search import NEAREST_MAX
 from forklore_service.usecases.shared import over_all
+from forklore_service.usecases.shared import vectors as shared_vectors
+from tests.service.reliability.faults import WRITE, Call, Fault, Killed
 from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.service import Process
-from tests.service.reliability.world import ROOT_CALLER, run_erasures, said
+from tests.service.reliability.world import ROOT_CALLER, run_erasures, run_prune, said
 from tests.support.meaning import Model, by_length, nearness
 from tests.support.tables import Store
 from tools.harness.service import Answer
@@ -284,3 +288,98 @@ def test_over_all_what_an_earlier_recall_has_embedded_is_not_embedded_again(
     assert before[0] == "The inn."
     assert model.asked[1:] == ["lodging"]
     assert "TransactWriteItems" not in {call.operation for call in late.faults.calls}
+
+
+def before_vectors_come(process: Process, of: str, done: Callable[[], object]) -> None:
+    """Let something be done before a conversation's first commit of vectors leaves the process."""
+    left = [done]
+
+    def choose(call: Call) -> None:
+        if left and call.operation == WRITE and f"VEC#{of}" in json.dumps(call.body):
+            left.pop()()
+
+    process.faults.begin(choose)
+
+
+def test_no_vector_comes_of_what_was_erased_after_it_was_read(store: Store, process: Process) -> None:
+    chat = begin(process, "A train.")
+    process.ask("shareConversation", ANN, conversationId=chat, userId="bob", accessLevel="writer")
+    say(process, chat, "The inn.", BOB)
+
+    def erase() -> None:
+        other = Process(store)
+        assert other.ask("adminEraseUser", ROOT_CALLER, userId="bob").status == 202
+        for _ in range(4):
+            run_erasures(other)
+
+    before_vectors_come(process, chat, erase)
+
+    assert found(recall(process, chat)) == ["A train."]
+    assert len(vectors(store)) == 1
+    assert_intact(store)
+
+
+def test_over_all_no_vector_comes_of_what_nobody_shows_any_more(store: Store, process: Process) -> None:
+    """The worker prunes a removed branch, of which a fork shows a part, while a recall reads it."""
+    process.table.by_meaning = True
+    chat = begin(process, "Plan a trip.")
+    removed = process.ask("forkConversation", ANN, conversationId=chat).id
+    shown = say(process, removed, "The inn.")
+    say(process, removed, "A hotel that nobody shows.")
+    at = {"atEntryId": shown, "position": "after"}
+    process.ask("forkConversation", ANN, conversationId=removed, **at)
+    process.ask("deleteConversation", ANN, conversationId=removed, scope="branch")
+    before_vectors_come(process, removed, lambda: run_prune(chat, removed)(Process(store)))
+
+    assert found(process.ask("searchConversations", ANN, query="lodging", searchType="semantic")) == [
+        "The inn.",
+        "Plan a trip.",
+    ]
+    assert len(vectors(store)) == 2
+    assert_intact(store)
+
+
+def test_over_all_what_was_taken_over_in_part_is_found_whole(
+    store: Store, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older version put vectors without a shelf. A process that puts it on them is killed."""
+    monkeypatch.setattr(shared_vectors, "ENTRIES_AT_ONCE", 1)
+    chat = begin(process, "The inn.", "A hotel.")
+    recall(process, chat)
+    asked = {"query": "lodging", "searchType": "semantic"}
+    killed = with_model(store)
+    killed.table.by_meaning = True
+    puts = count(1)
+    killed.faults.begin(
+        lambda call: (
+            Fault.KILL_AFTER
+            if call.operation == WRITE and "VEC#" in json.dumps(call.body) and next(puts) == 1
+            else None
+        )
+    )
+    with pytest.raises(Killed):
+        killed.ask("searchConversations", ANN, **asked)
+    late = with_model(store)
+    late.table.by_meaning = True
+    say(late, chat, "A train.")
+    recall(late, chat)
+
+    assert found(late.ask("searchConversations", ANN, **asked)) == ["A hotel.", "The inn.", "A train."]
+
+
+def test_over_all_what_comes_between_two_pages_shows_no_hit_twice(process: Process) -> None:
+    process.table.by_meaning = True
+    chat = begin(process, *(f"inn {'fish ' * (number % 9)}{number}" for number in range(NEAREST_MAX + 5)))
+    asked: dict[str, Any] = {"query": "inn 53", "searchType": ["semantic", "fulltext"], "limit": 20}
+    shown: list[Any] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = process.ask("searchConversations", ANN, **asked, **cursor).body
+        shown += page["data"]
+        if page["afterCursor"] is None:
+            break
+        cursor = {"afterCursor": page["afterCursor"]}
+        for _ in range(10):
+            say(process, chat, "inn")
+
+    assert len({one["entryId"] for one in shown}) == len(shown) == NEAREST_MAX + 5

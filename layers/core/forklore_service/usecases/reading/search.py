@@ -218,11 +218,16 @@ def _recall_all(table: Table, user_id: str, packed: bytes, caller: Caller, reque
     """Return the next entries of a user's trees that are near to a question, as `_recall` does."""
     assert table.nearness is not None, "a question needs a model"
     after = cursors.valid(request.after) or SearchCursor(None)
-    further = None if after.ranking is None else after.ranking.further
-    found = nearest_of_user(table, table.nearness, user_id, packed, further=further, count=NEAREST_MAX + 1)
+    before, further = LAST, None
+    if after.ranking is not None:
+        before, further = after.ranking.before, after.ranking.further
+    found = nearest_of_user(
+        table, table.nearness, user_id, packed, before=before, further=further, count=NEAREST_MAX + 1
+    )
     looking = _Looking(table, user_id, request, None, after.ranking, None)
-    # A later page may find what is newer than all of this one.
-    looking.newest = ids.previous_id(ids.previous_id(LAST))
+    # A later page may find what is newer than all of this one, and was there before it.
+    now = ids.fresh_id(table.now_ms() + 1, 0)
+    looking.newest = max([now, *(one.near[1] for one in found.hits)])
     page = _ranked_near(looking, found.hits, after, caller)
     return page._replace(is_complete=page.is_complete and found.is_complete)
 

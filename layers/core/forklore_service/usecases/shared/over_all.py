@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from forklore_service.domain import keys, vectors
+from forklore_service.domain import ids, keys, vectors
 from forklore_service.domain.ids import FIRST, LAST, EntryId
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.meaning import Nearness
@@ -20,6 +20,7 @@ from forklore_service.storage import schema
 from forklore_service.storage.table import LOOKS_MAX, Table
 from forklore_service.usecases.shared import tree_rows
 from forklore_service.usecases.shared.vectors import SPARE_SECONDS, embed, shelved
+from forklore_service.usecases.shared.visibility import Showing
 
 TOP = 100
 """DynamoDB's own limit of what a search shows."""
@@ -61,13 +62,21 @@ class _Search(NamedTuple):
 
 
 def nearest_of_user(
-    table: Table, nearness: Nearness, user_id: str, packed: bytes, *, further: Near | None, count: int
+    table: Table,
+    nearness: Nearness,
+    user_id: str,
+    packed: bytes,
+    *,
+    before: EntryId,
+    further: Near | None,
+    count: int,
 ) -> AllNear:
     """Return at least `count` entries of a user's trees that are near to a question, and further
     than `further` is, if there are so many.
 
-    packed: the vector of the question. Entries that have no vector yet get one first, in TREES_MAX
-    trees at most. Raises UnavailableError if the model does not answer.
+    packed: the vector of the question. before: the entries come before this position. Entries that
+    have no vector yet get one first, in TREES_MAX trees at most. Raises UnavailableError if the
+    model does not answer.
     """
     of_user = tree_rows.of_user(table, user_id, before=None, through=None, page=ROWS_AT_ONCE)
     rows = list(islice(of_user, ROWS_AT_ONCE))
@@ -76,7 +85,7 @@ def nearest_of_user(
     looking = _Looking(table, nearness, user_id, vectors.indexed(packed), trees)
     looking.begin()
     while True:
-        hits = looking.hits(further)
+        hits = looking.hits(before, further)
         horizon = looking.horizon
         if horizon is None:
             return AllNear(hits, all_embedded and looking.is_whole)
@@ -143,13 +152,14 @@ class _Looking:
             trees = [tree for tree in self.trees if on_it.get(tree) == part.wanted[schema.SHELF]]
             self._search([{**part.wanted, schema.VECTOR_TREE: tree} for tree in trees])
 
-    def hits(self, further: Near | None) -> list[Placed]:
+    def hits(self, before: EntryId, further: Near | None) -> list[Placed]:
         """Return the entries found that the user may read now, the nearest first."""
         self._check(tree for tree, _ in self.near)
         found = [
             Placed(place, (near, entry_id))
             for (tree, entry_id), near in self.near.items()
-            if (place := self.readable[tree]) is not None and (further is None or (near, entry_id) < further)
+            if entry_id < before and (further is None or (near, entry_id) < further)
+            if (place := self.readable[tree]) is not None
         ]
         return sorted(found, key=lambda one: one.near, reverse=True)
 
@@ -231,15 +241,21 @@ def _embed_tree(
 ) -> bool:
     """Put the vectors that a tree's entries lack. ends: the last entry of each conversation.
 
-    Return whether that was done. Then the ends are noted, all together: of a branch that is removed
-    before that, what others show still gets its vectors. look: how often it was tried.
+    Of removed branches only what a live one shows gets vectors: no worker takes that away before
+    the tree's version moves. Return whether that was done. Then the ends are noted, all together:
+    of a branch that is removed before that, what others show still gets its vectors. look: how
+    often it was tried.
     """
     table.pause(look)
     tree = table.get([keys.group(group_id)]).group(group_id)
     if tree is None or not tree.is_live:
         return True
-    removed = [(one, LAST) for one in table.read.remnant_ids(group_id)]
-    for conversation_id, end in [*ends, *removed]:
+    showing = Showing(table, group_id)
+    upto = dict(ends)
+    for removed in table.read.remnant_ids(group_id):
+        most = showing.most_of(removed)
+        upto[removed] = ids.previous_id(most.stop) if most and most.stop > FIRST else FIRST
+    for conversation_id, end in upto.items():
         begun = _end(table, nearness, group_id, conversation_id)
         if begun >= end:
             continue
@@ -257,7 +273,7 @@ def _embed_tree(
             if on_shelf is None or embed(table, nearness, on_shelf, conversation_id, lacking) is None:
                 return False
             tree = on_shelf
-    for conversation_id, end in [*ends, *removed]:
+    for conversation_id, end in upto.items():
         table.vectors.ends[group_id, conversation_id, nearness.model] = end
     return True
 

@@ -90,11 +90,16 @@ def _of_segment(table: Table, nearness: Nearness, tree: Group, segment: Segment)
 def _stored(
     table: Table, nearness: Nearness, group_id: str, segment: Segment, first: EntryId
 ) -> dict[EntryId, list[Vector]]:
-    """Return the vectors of this model that a segment has from a position on, by entry."""
+    """Return the vectors of this model that a segment has from a position on, by entry.
+
+    Those that the index should hold, and does not, count as missing. So they are made again from
+    the first one on, and those with a shelf never have gaps.
+    """
     last = ids.previous_id(segment.stop)
     stored: dict[EntryId, list[Vector]] = {}
     for one in table.read.vectors(group_id, segment.conversation_id, first=first, last=last):
-        if one.model == nearness.model:
+        is_indexed = one.shelf is not None or not table.by_meaning or len(one.packed) != PACKED_BYTES
+        if one.model == nearness.model and is_indexed:
             stored.setdefault(one.entry_id, []).append(one)
     return stored
 
