@@ -5,7 +5,7 @@ import subprocess  # nosec B404 # git, in the checkout that this is
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -36,12 +36,12 @@ def version() -> Version:
 
     Source: PEP 610, direct_url.json, which an installer leaves.
     """
-    try:
-        installed = distribution("forklore")
-    except PackageNotFoundError:
-        return Version("unknown", "")
-    told = installed.read_text("direct_url.json")
-    return Version(installed.version, commit_in(json.loads(told)) if told else "")
+    number = "unknown"
+    for found in distributions(name="forklore"):
+        told, number = found.read_text("direct_url.json"), found.version
+        if told:  # else it is what a build has left in the folder
+            return Version(number, commit_in(json.loads(told)))
+    return Version(number, "")
 
 
 def commit_in(origin: Mapping[str, object]) -> str:

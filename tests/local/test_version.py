@@ -1,6 +1,7 @@
 """Which commit is told."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 from forklore_local.version import Version, commit_in
@@ -27,6 +28,19 @@ def test_the_commit_is_what_an_installer_noted_or_the_one_of_the_checkout(tmp_pa
         {"url": "https://host/a", "vcs_info": {"vcs": "git", "commit_id": "0123456789abcdef"}}
     ) == ("0123456789ab")
     assert commit_in({"url": "https://host/a.whl", "archive_info": {}}) == ""
+
+
+def test_what_a_build_has_left_in_the_folder_hides_no_commit(tmp_path: Path) -> None:
+    left = tmp_path / "forklore.egg-info"
+    left.mkdir()
+    (left / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: forklore\nVersion: 0\n")
+    code = "from forklore_local.version import version; print(version())"
+    told = [
+        subprocess.check_output([sys.executable, "-c", code], cwd=folder, text=True)
+        for folder in (tmp_path, tmp_path.parent)
+    ]
+
+    assert told[0] == told[1] != "0\n"
 
 
 def test_a_version_is_told_with_its_commit_if_that_is_known() -> None:

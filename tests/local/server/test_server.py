@@ -20,7 +20,7 @@ import pytest
 
 from forklore import Forklore
 from forklore_local.server.identity import clients_by_hash
-from forklore_local.server.server import CANNOT_START, main, warn_of
+from forklore_local.server.server import CANNOT_START, warn_of
 from forklore_local.server.user_tokens import add_user
 from tests.local.server.project import write_project
 from tools.harness.dynamodb import engine_server
@@ -282,24 +282,21 @@ def test_a_server_that_others_reach_warns_that_nobody_verifies_tokens(
     assert told == ([("WARNING", "tokens_are_not_verified")] if is_warned else [])
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--host", "0.0.0.0"], "nobody verifies it; use --issuer or --token-file, or say --insecure"),
-        (["--host", ""], "nobody verifies it; use --issuer or --token-file, or say --insecure"),
-        (["--issuer", "https://login.example", "--token-file", "f"], "choose one"),
-        (["--issuer", "https://login.example"], "set FORKLORE_AUDIENCE"),
-        (["--audience", "us"], "--audience needs --issuer"),
-        (["--token-file", "f"], "f is missing; make it: forklore user add NAME --token-file f"),
-    ],
-)
-def test_a_server_that_would_let_in_the_wrong_ones_does_not_start(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: list[str], told: str
-) -> None:
-    monkeypatch.setattr("signal.signal", lambda *_: None)
-
-    assert main(arguments=["--port", "0", *options]) == CANNOT_START
-    assert told in capsys.readouterr().err
+def test_a_server_that_would_let_in_the_wrong_ones_does_not_start(tmp_path: Path) -> None:
+    open_to_all = "nobody verifies it; use --issuer or --token-file, or say --insecure"
+    refused = {
+        ("--host", "0.0.0.0"): open_to_all,
+        ("--host", ""): open_to_all,
+        ("--issuer", "https://login.example", "--token-file", "f"): "choose one",
+        ("--issuer", "https://login.example"): "set FORKLORE_AUDIENCE",
+        ("--audience", "us"): "--audience needs --issuer",
+        ("--token-file", "f"): "f is missing; make it: forklore user add NAME --token-file f",
+    }
+    started = [start("--port", "0", *options, HOME=str(tmp_path)) for options in refused]
+    for told, process in zip(refused.values(), started, strict=True):
+        output, errors = process.communicate(timeout=STARTS_WITHIN_SECONDS)
+        assert (process.returncode, output) == (CANNOT_START, "")
+        assert told in errors
 
 
 def test_with_a_file_of_tokens_only_its_users_come_in_also_to_the_tools(tmp_path: Path) -> None:

@@ -429,14 +429,14 @@ def promote(
 # Ownership
 
 
-def change_owner(tree: Group, *, to_user_id: str, from_user_id: str, nonce: str) -> Action:
+def change_owner(tree: Group, *, to_user_id: str, from_user_id: str, nonce: str, by_meaning: bool) -> Action:
     """Give a live tree another owner, and note that HEADs still name the one before.
 
     What GROUP notes of the last change of a membership need not be true any more. It is refused
     while that change spreads to the children, or if the tree has been put on a shelf since it was
-    read.
+    read. by_meaning: whether trees are put on shelves.
     """
-    is_on_none = "" if tree.shelf else " AND attribute_not_exists(#shelf)"
+    is_on_none = "" if tree.shelf or not by_meaning else " AND attribute_not_exists(#shelf)"
     return action.update(
         ActionKind.GROUP,
         keys.group(tree.group_id),

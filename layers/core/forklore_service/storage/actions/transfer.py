@@ -49,20 +49,22 @@ def end_offer_to(user_id: str, group_id: str, pending: Transfer | None) -> list[
     return [check_none_to(group_id, user_id)]
 
 
-def accept(transfer: Transfer, of: Group, *, nonce: str, at: str) -> list[Action]:
+def accept(transfer: Transfer, of: Group, *, nonce: str, at: str, by_meaning: bool) -> list[Action]:
     """Make the recipient the owner and the sender a manager. HEADs are rewritten afterwards.
 
     The actions check the transfer, the shelf and that the tree is live, and no more. While a
     transfer is pending, the sender is the owner and both are members. No rewriting went on when the
     caller read GROUP, after the transfer, and only this acceptance can begin one. of: the tree;
     what of it never changes names the rows of the members' lists. It is on no shelf still, if it
-    was on none. at: the time now.
+    was on none. at: the time now. by_meaning: whether trees are put on shelves.
     """
     group_id = transfer.group_id
     from_user_id, to_user_id = transfer.from_user_id, transfer.to_user_id
     return [
         *delete(transfer),
-        group.change_owner(of, to_user_id=to_user_id, from_user_id=from_user_id, nonce=nonce),
+        group.change_owner(
+            of, to_user_id=to_user_id, from_user_id=from_user_id, nonce=nonce, by_meaning=by_meaning
+        ),
         *member.set_level(of, from_user_id, AccessLevel.MANAGER),
         *member.set_level(of, to_user_id, AccessLevel.OWNER, shelf=of.shelf),
         job.put(JobKind.TRANSFER, group_id, at=at),

@@ -204,7 +204,8 @@ def accept_transfer(
             continue
         record = once.record(transfer.group_id, transfer.conversation_id, transfer)
         at = ids.timestamp(table.now_s() * 1000)
-        refused = table.try_commit([*record, *actions.transfer.accept(transfer, group, nonce=nonce, at=at)])
+        accepted = actions.transfer.accept(transfer, group, nonce=nonce, at=at, by_meaning=table.by_meaning)
+        refused = table.try_commit([*record, *accepted])
         if refused is not None:
             now = _group(table, transfer.group_id)
             if now is None or now.nonce != nonce:  # no earlier attempt of this request has accepted it

@@ -257,10 +257,10 @@ def _embed_tree(
         upto[removed] = ids.previous_id(most.stop) if most and most.stop > FIRST else FIRST
     for conversation_id, end in upto.items():
         begun = _end(table, nearness, group_id, conversation_id)
-        if begun >= end:
-            continue
         if begun == FIRST:
             begun = _embedded_to(table, nearness, group_id, conversation_id)
+        if begun >= end:
+            continue
         stored = {
             one.entry_id
             for one in table.read.vectors(group_id, conversation_id, first=begun, last=end)
