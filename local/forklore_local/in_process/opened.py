@@ -86,7 +86,7 @@ class Opened:
             threads=self._threads,
             objects=self.objects,
             nearness=nearness,
-            by_meaning=nearness is not None,
+            by_meaning=True,
         )
         self.worker = Worker(
             self.table,

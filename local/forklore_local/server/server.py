@@ -355,7 +355,7 @@ def _open_store(
     if is_first:
         events.require(opened)
     objects = ServedObjects(opened.objects.folder)
-    give(Given(lambda: opened.engine, opened.worker.queue, objects, nearness, sleep))
+    give(Given(lambda: opened.engine, opened.worker.queue, objects, nearness, sleep, by_meaning=True))
     if data is None:  # that of a folder has started
         opened.worker.start()
     return objects, opened

@@ -6,11 +6,12 @@ import os
 import shlex
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -426,3 +427,16 @@ def test_an_agent_finds_its_name_and_memory_in_a_folder_that_it_has_written_in_p
 def test_a_client_without_a_name_and_a_key_of_its_own_is_refused(clients: list[str]) -> None:
     with pytest.raises(ValueError, match=r"^--client number"):
         clients_by_hash({}, clients)
+
+
+def test_a_server_recalls_over_all_trees_by_the_index_of_vectors(tmp_path: Path) -> None:
+    data, model = str(tmp_path / "data"), "tests.support.meaning:vectors_of"
+    options = ["--port", "0", "--data", data, "--workers", "1", "--recall", model]
+    with running(*options, last_line="Ctrl+C") as local, Forklore(local.url, token="ann") as fl:
+        fl.named("trip").say("user", "a quiet hotel")
+        fl.named("food").say("user", "a good soup")
+        [hit] = fl.recall("a calm inn", limit=1)
+        assert hit.conversation_title == "a quiet hotel"
+    with closing(sqlite3.connect(tmp_path / "data" / "forklore.db")) as database:
+        [found] = database.execute("SELECT count(*) FROM item WHERE SK = 'SHELF'")
+    assert found == (1,)  # made when its trees were put into the index

@@ -160,7 +160,7 @@ class Given(NamedTuple):
     """What a process uses in place of AWS. None: AWS's.
 
     new_client: returns a client of DynamoDB. queue: takes the announced work. objects: keep the
-    bytes of attachments. nearness: as of Table. sleep: as of Connection.
+    bytes of attachments. nearness, by_meaning: as of Table. sleep: as of Connection.
     """
 
     new_client: Callable[[], Any] | None = None
@@ -168,6 +168,7 @@ class Given(NamedTuple):
     objects: Objects | None = None
     nearness: Nearness | None = None
     sleep: Callable[[float], None] = time.sleep
+    by_meaning: bool = False
 
 
 _given = Given()
@@ -190,7 +191,12 @@ def give(given: Given) -> Given:
 def open_table() -> Table:
     settings = ServiceSettings.from_environment()
     connection = Connection(_new_client(settings), settings.table_name, Clock(), sleep=_given.sleep)
-    return Table(connection, objects=open_objects(), nearness=_open_nearness(settings.recall))
+    return Table(
+        connection,
+        objects=open_objects(),
+        nearness=_open_nearness(settings.recall),
+        by_meaning=_given.by_meaning,
+    )
 
 
 def _open_nearness(recall: str) -> Nearness | None:

@@ -1,29 +1,46 @@
 """Sessions of Google's Agent Development Kit (ADK), kept in forklore.
 
-A session is a name, which points to a conversation. Each event is an entry of it, in `content[0]`
-under `google-adk`: `{"kind", "value"}`. Each conversation behind a name has one entry of its own
-with the key SESSION, the first one: so a second session of the same id is refused. A rewind is a
-fork that takes the name.
+A session is a name, which points to a conversation, and its events are entries of it. Each
+conversation behind a name has one entry of its own with the key SESSION, the first one: so a second
+session of the same id is refused. A rewind is a fork that takes the name.
 What users share is in conversations with names of their own: an entry for each change.
 """
 
 import asyncio
 import hashlib
-import json
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from forklore import AsyncForklore, ConflictError, Forklore, NotFoundError
-from forklore.adapters.files import Files, Stored, attachments
+from forklore.adapters.files import Files, Stored
+from forklore.adapters.google_adk.entries import (
+    HISTORY,
+    SCOPES,
+    SESSION,
+    SHARED,
+    Read,
+    delta_in,
+    delta_of,
+    draft_of,
+    held_in,
+    merged,
+    opaque,
+    parted,
+    place_before,
+    plain,
+    quoted,
+    restored_in,
+    unquoted,
+    wanted,
+)
 from forklore.adapters.running import arun
-from forklore.adapters.storable import checked_name, checked_size, restored, shortened, storable
+from forklore.adapters.storable import checked_name, checked_size, storable
 from forklore.client.errors import BadRequestError, TooLargeError
 from forklore.client.generated.limits import PAGE_ENTRIES_MAX
-from forklore.client.generated.results import Entries, Entry, ListedEntry
+from forklore.client.generated.results import Entries, ListedEntry
 from forklore.client.kinds import as_async
 from forklore.extras import needing
 
@@ -39,62 +56,14 @@ with needing("google-adk"):
         ListSessionsResponse,
     )
     from google.adk.sessions.session import Session
-    from google.adk.sessions.state import State
-    from google.genai import types
-    from pydantic_core import to_jsonable_python
 
 __all__ = ["ForkloreSessionService"]
 
-SESSION, EVENT, SHARED = "session", "event", "shared"
-SCOPES = {"app": State.APP_PREFIX, "user": State.USER_PREFIX, "temp": State.TEMP_PREFIX}
-HISTORY, OPAQUE = "history", "application/vnd.google-adk+json"
 TAKEN = frozenset({"key_in_use", "not_the_fork"})
 OVERTAKEN = frozenset({"stale", "name_moved"})
 INVALID_CURSOR = "invalid_cursor"
 CHANGES_MAX = 100
 """Of shared state. When a reader has met more, it appends the whole."""
-
-
-@dataclass(frozen=True)
-class Read:
-    """What a session shows: its entries, the oldest first, and what they hold.
-
-    last: the id of the last entry, which an append goes behind. It may be a person's.
-    """
-
-    entries: Sequence[ListedEntry]
-    held: Sequence[Mapping[str, Any]]
-    last: str
-
-    def events(self) -> list[Event]:
-        """Return the events, the oldest first."""
-        return [Event.model_validate(one["value"]) for one in self.held if one["kind"] == EVENT]
-
-    def state(self) -> dict[str, Any]:
-        """Return the state of the session's own scope: as it was created, then each change."""
-        state: dict[str, Any] = {}
-        for one in self.held:
-            state.update(_parted(_delta(one))["session"])
-        return state
-
-    def updated(self) -> float:
-        """Return when the session was changed last: seconds, as ADK has them."""
-        return float(self.held[-1]["value"].get("timestamp", 0.0))
-
-    def ends_with(self, event: Mapping[str, Any]) -> bool:
-        """Return whether an event is the last one: then only the answer to its append was lost.
-
-        What was no JSON has not come back equal. So texts are compared.
-        """
-        last = self.held[-1]
-        return last["kind"] == EVENT and _text(last["value"]) == _text(event)
-
-    def before(self, invocation_id: str) -> "Read | None":
-        """Return what stands before an invocation; None if there is none."""
-        for at, one in enumerate(self.held):
-            if one["kind"] == EVENT and one["value"].get("invocation_id") == invocation_id:
-                return Read(self.entries[:at], self.held[:at], self.last)
-        return None
 
 
 class ForkloreSessionService(BaseSessionService):
@@ -133,7 +102,7 @@ class ForkloreSessionService(BaseSessionService):
     ) -> Session:
         """Make a session. Raises AlreadyExistsError if there is one of the same id."""
         session_id = (session_id or "").strip() or str(uuid4())
-        parts = _parted(_plain(state or {}))
+        parts = parted(plain(state or {}))
         now = platform_time.get_time()
         value = {"state": parts["session"], "timestamp": now}
         last = await self._begin(self._name(app_name, user_id, session_id), session_id, value)
@@ -155,7 +124,7 @@ class ForkloreSessionService(BaseSessionService):
         except NotFoundError:
             return None
         made = await self._session(app_name, user_id, session_id, read.state(), read.updated(), read.last)
-        made.events = _wanted(read.events(), config)
+        made.events = wanted(read.events(), config)
         return made
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
@@ -167,7 +136,7 @@ class ForkloreSessionService(BaseSessionService):
         app = await self._shared(app_name)
         users: dict[str, dict[str, Any]] = {}
         async for name in self._client.names(f"{self._name(app_name, *_given(user_id))}/"):
-            parts = [_unquoted(part) for part in name.name.removeprefix(self._prefix).split("/")]
+            parts = [unquoted(part) for part in name.name.removeprefix(self._prefix).split("/")]
             if name.deleted or len(parts) != 3:  # the name of a user's state has two
                 continue
             _, user, session_id = parts
@@ -178,7 +147,7 @@ class ForkloreSessionService(BaseSessionService):
             if user not in users:
                 users[user] = await self._shared(app_name, user)
             session = Session(id=session_id, app_name=app_name, user_id=user, last_update_time=read.updated())
-            session.state = _merged(read.state(), users[user], app)
+            session.state = merged(read.state(), users[user], app)
             session._storage_update_marker = read.last
             found.append(session)
         found.sort(key=lambda one: (one.last_update_time, one.user_id, one.id))
@@ -218,7 +187,7 @@ class ForkloreSessionService(BaseSessionService):
             known = await self._client.api.look_up_name(name=name)
             where: dict[str, Any] = {"forked_at_position": "head"}
             if before_invocation is not None:
-                where = _at(await self._read(name), before_invocation)
+                where = place_before(await self._read(name), before_invocation)
             value = {"timestamp": platform_time.get_time()}
             where["forked_at_conversation_id"] = known.conversation_id
             await self._begin(self._name(app_name, user_id, session_id), session_id, value, **where)
@@ -254,9 +223,9 @@ class ForkloreSessionService(BaseSessionService):
             return await self._rewind(name, session, event)
         if session._storage_update_marker is None:
             await self._mark(name, session)
-        value = _plain(event.model_dump(mode="json", exclude_defaults=True))
+        value = plain(event.model_dump(mode="json", exclude_defaults=True))
         last = await self._append(name, session, event, value)
-        await self._share(session.app_name, session.user_id, _parted(_delta_of(value)), event.id)
+        await self._share(session.app_name, session.user_id, parted(delta_of(value)), event.id)
         return self._committed(session, event, last)
 
     def _committed(self, session: Session, event: Event, last: str) -> Event:
@@ -270,7 +239,7 @@ class ForkloreSessionService(BaseSessionService):
         for once in self._files.tries():
             with once:
                 [stored] = await arun(self._client, self._files.stored([value]))
-                last = await self._append_once(name, session, value, _draft(event, stored))
+                last = await self._append_once(name, session, value, draft_of(event, stored))
         return last
 
     async def _append_once(
@@ -307,7 +276,7 @@ class ForkloreSessionService(BaseSessionService):
         """
         read = await self._known(name, session)
         event.actions.state_delta = {}
-        value = _plain(event.model_dump(mode="json", exclude_defaults=True))
+        value = plain(event.model_dump(mode="json", exclude_defaults=True))
         if read.ends_with(value):
             return self._rewound(
                 session, event, Read(read.entries[:-1], read.held[:-1], read.last), read.last
@@ -329,7 +298,7 @@ class ForkloreSessionService(BaseSessionService):
                 forked_at_position="before",
                 name={"name": name, "expectRevision": known.revision},
                 if_match=read.last,
-                entries=[{**_draft(event, Stored.whole(value), left=left), "key": SESSION}],
+                entries=[{**draft_of(event, Stored.whole(value), left=left), "key": SESSION}],
             )
         except (ConflictError, NotFoundError) as error:
             if isinstance(error, ConflictError) and error.reason not in OVERTAKEN:
@@ -351,7 +320,7 @@ class ForkloreSessionService(BaseSessionService):
     # Entries
 
     def _name(self, app_name: str, *rest: str) -> str:
-        parts = "/".join(map(_quoted, (app_name, *rest)))
+        parts = "/".join(map(quoted, (app_name, *rest)))
         return checked_name("app_name, user_id and session_id together", self._prefix, parts)
 
     async def _begin(self, name: str, session_id: str, value: Mapping[str, Any], **fork: Any) -> str:
@@ -359,7 +328,7 @@ class ForkloreSessionService(BaseSessionService):
         held = {"kind": SESSION, "value": storable(value)}
         try:
             made = await self._client.api.append_entry_by_name(
-                name=name, entries=[{**_opaque(held), "key": SESSION}], **fork
+                name=name, entries=[{**opaque(held), "key": SESSION}], **fork
             )
         except ConflictError as error:
             if error.reason not in TAKEN:
@@ -372,7 +341,7 @@ class ForkloreSessionService(BaseSessionService):
         """Return the conversations that rewinds of a session have left."""
         found = await self._client.api.look_up_entry(conversation_id, key=SESSION)
         own = found.conversation_id == conversation_id
-        return list(_held(found).get("left", ())) if own else []
+        return list(held_in(found).get("left", ())) if own else []
 
     async def _known(self, name: str, session: Session) -> Read:
         try:
@@ -393,15 +362,15 @@ class ForkloreSessionService(BaseSessionService):
                 if error.code != INVALID_CURSOR:
                     raise
                 # Meanwhile a rewind has taken the entry at the end of a page away.
-        entries = [one for one in reversed(found) if _held(one)]
+        entries = [one for one in reversed(found) if held_in(one)]
         if not entries:
             raise NotFoundError(f"no session {name!r}")
-        held = [_restored(one) for one in entries]
-        chosen = [at for at, one in enumerate(held) if with_events or _delta(one)]
+        held = [restored_in(one) for one in entries]
+        chosen = [at for at, one in enumerate(held) if with_events or delta_in(one)]
         whole = await arun(self._client, self._files.whole([entries[at] for at in chosen]))
         for at, entry in zip(chosen, whole, strict=True):
             if entry is not entries[at]:
-                held[at] = _restored(entry)
+                held[at] = restored_in(entry)
         return Read(entries, held, found[0].id)
 
     async def _entries(self, client: AsyncForklore, name: str) -> AsyncIterator[ListedEntry]:
@@ -436,7 +405,7 @@ class ForkloreSessionService(BaseSessionService):
         last: str,
     ) -> Session:
         made = Session(id=session_id, app_name=app_name, user_id=user_id, last_update_time=updated)
-        made.state = _merged(state, await self._shared(app_name, user_id), await self._shared(app_name))
+        made.state = merged(state, await self._shared(app_name, user_id), await self._shared(app_name))
         made._storage_update_marker = last
         return made
 
@@ -445,7 +414,7 @@ class ForkloreSessionService(BaseSessionService):
         key = hashlib.sha256(change.encode()).hexdigest()
         for scope, whose in (("user", (user_id,)), ("app", ())):
             if parts[scope]:
-                draft = {**_opaque({"kind": SHARED, "value": storable(parts[scope])}), "key": key}
+                draft = {**opaque({"kind": SHARED, "value": storable(parts[scope])}), "key": key}
                 try:
                     await self._keeper(whose).api.append_entry_by_name(
                         name=self._name(app_name, *whose), entries=[draft]
@@ -462,13 +431,13 @@ class ForkloreSessionService(BaseSessionService):
         with suppress(NotFoundError):  # nobody has set any
             async for entry in self._entries(client, name):
                 last = last or entry.id
-                if _held(entry):
-                    changes.append(_restored(entry))
+                if held_in(entry):
+                    changes.append(restored_in(entry))
                     if changes[-1].get("whole"):
                         break
         state = {key: value for one in reversed(changes) for key, value in one["value"].items()}
         if len(changes) > CHANGES_MAX:
-            whole = _opaque({"kind": SHARED, "value": storable(state), "whole": True})
+            whole = opaque({"kind": SHARED, "value": storable(state), "whole": True})
             with suppress(ConflictError, TooLargeError):  # somebody has changed it meanwhile; it does not fit
                 checked_size("the whole state", whole["content"])
                 await client.api.append_entry_by_name(name=name, if_match=last, entries=[whole])
@@ -478,122 +447,9 @@ class ForkloreSessionService(BaseSessionService):
         return self._client if whose else self._app_client
 
 
-def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a value as JSON has it. What it cannot hold is shown by its `repr`, as ADK does."""
-    plain: dict[str, Any] = to_jsonable_python(value, serialize_unknown=True)
-    return plain
-
-
-def _text(value: Mapping[str, Any]) -> str:
-    """Return a value as JSON text, which is equal where two values are stored alike."""
-    return json.dumps(value, sort_keys=True)
-
-
-def _parted(delta: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return a change of state by scope, without the scope in the keys.
-
-    >>> _parted({"a": 1, "user:b": 2, "temp:c": 3})
-    {'app': {}, 'user': {'b': 2}, 'temp': {'c': 3}, 'session': {'a': 1}}
-    """
-    parts: dict[str, dict[str, Any]] = {scope: {} for scope in (*SCOPES, "session")}
-    for key, value in delta.items():
-        scope = next((one for one, prefix in SCOPES.items() if key.startswith(prefix)), "session")
-        parts[scope][key.removeprefix(SCOPES.get(scope, ""))] = value
-    return parts
-
-
-def _merged(own: Mapping[str, Any], user: Mapping[str, Any], app: Mapping[str, Any]) -> dict[str, Any]:
-    shared = {f"{State.USER_PREFIX}{key}": value for key, value in user.items()}
-    return {**own, **shared, **{f"{State.APP_PREFIX}{key}": value for key, value in app.items()}}
-
-
-def _delta(held: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what an entry changes of the state."""
-    value: Mapping[str, Any] = held["value"]
-    return value.get("state", {}) if held["kind"] == SESSION else _delta_of(value)
-
-
-def _delta_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    delta: Mapping[str, Any] = event.get("actions", {}).get("state_delta") or {}
-    return delta
-
-
-def _wanted(events: list[Event], config: GetSessionConfig | None) -> list[Event]:
-    """Return the newest events, of these what is not before a time, as ADK's own do."""
-    if config is not None and config.num_recent_events is not None:
-        events = events[max(len(events) - config.num_recent_events, 0) :]
-    if config is not None and config.after_timestamp is not None:
-        early = [at for at, one in enumerate(events) if one.timestamp < config.after_timestamp]
-        events = events[early[-1] + 1 :] if early else events
-    return events
-
-
-def _at(read: Read, invocation_id: str) -> dict[str, Any]:
-    """Return where a fork before an invocation begins."""
-    kept = read.before(invocation_id)
-    if kept is None:
-        raise InvocationNotFoundError(f"Invocation ID not found: {invocation_id}")
-    return {"forked_at_position": "before", "forked_at_entry_id": read.entries[len(kept.entries)].id}
-
-
 def _stale(session: Session) -> StaleSessionError:
     return StaleSessionError(f"session {session.id} was changed since it was read: get it again")
 
 
-def _opaque(held: Mapping[str, Any]) -> dict[str, Any]:
-    return {"contentType": OPAQUE, "content": [{"google-adk": held}]}
-
-
-def _draft(event: Event, stored: Stored, **more: Any) -> dict[str, Any]:
-    held = {"kind": EVENT, "value": stored.value, **more}
-    parts = event.content.parts if event.content is not None else None
-    if not parts and not stored.ids:  # only a message names attachments
-        return _opaque(held)
-    shown = {"role": _role(event, parts or []), "text": shortened("\n".join(map(_line, parts or [])))}
-    content = {**shown, "google-adk": held, **attachments([stored])}
-    return {"channel": HISTORY, "contentType": HISTORY, "content": [content]}
-
-
-def _role(event: Event, parts: Sequence[types.Part]) -> str:
-    """Return who shows as the author: of what tools return the system."""
-    if parts and all(part.function_response is not None for part in parts):
-        return "SYSTEM"
-    return "USER" if event.author == "user" else "AI"
-
-
-def _line(part: types.Part) -> str:
-    if part.text is not None:
-        return part.text
-    if part.function_call is not None:
-        return f"[calls {part.function_call.name} {part.function_call.args}]"
-    if part.function_response is not None:
-        return f"[returned {part.function_response.response}]"
-    return f"[{next(iter(part.model_dump(exclude_none=True)), '')}]"
-
-
-def _held(entry: Entry) -> Mapping[str, Any]:
-    first = entry.content[0] if entry.content else None
-    held = first.get("google-adk") if isinstance(first, Mapping) else None
-    return held if isinstance(held, Mapping) else {}
-
-
-def _restored(entry: Entry) -> Mapping[str, Any]:
-    held = _held(entry)
-    return {**held, "value": restored(held["value"])}
-
-
 def _given(user_id: str | None) -> Iterable[str]:
     return () if user_id is None else (user_id,)
-
-
-def _quoted(part: str) -> str:
-    """Return a part of a name, without the sign that stands between two.
-
-    >>> _quoted("a/b%"), _unquoted("a%2Fb%25")
-    ('a%2Fb%25', 'a/b%')
-    """
-    return part.replace("%", "%25").replace("/", "%2F")
-
-
-def _unquoted(part: str) -> str:
-    return part.replace("%2F", "/").replace("%25", "%")
