@@ -45,7 +45,7 @@ pip := -m pip --quiet --disable-pip-version-check
 install = $(pip) install $(compiled) --no-deps --require-hashes
 compiled := --no-compile
 # Runs a command that makes the target and fills its folder, unless another make has done it meanwhile.
-once = $(PYTHON) tools/make/once.py "$@" $(foreach one,$^,"$(one)") --
+once = "$(PYTHON)" tools/make/once.py "$@" $(foreach one,$^,"$(one)") --
 # SAM needs a region even for commands that do not call AWS, and sends usage data unless this is turned
 # off. SAM's own `python3` runs the Makefiles of the layer and of the authorizer.
 region := $${AWS_REGION:-$${AWS_DEFAULT_REGION:-us-east-1}}
@@ -319,11 +319,11 @@ $(RUN)/locked $(RUNTIME)/locked: compiled :=
 $(RUNTIME)/locked $(EMULATOR)/locked: PYTHON = $(RUNTIME_PYTHON)
 
 $(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(WEB)/locked $(SAM)/locked $(CHECKS)/locked $(RELEASE)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "forklore needs Python 3.11 or newer, but $(PYTHON) is: $$($(PYTHON) --version 2>&1)." \
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "forklore needs Python 3.11 or newer, but $(PYTHON) is: $$("$(PYTHON)" --version 2>&1)." \
 			"Name a newer one: make PYTHON=python3.13 …" >&2; exit 1; }
 	@$(once) sh -c 'echo "Installing $< into $(@D); this takes about half a minute, once." && \
-		$(PYTHON) -m venv --clear "$(@D)" && "$(@D)/bin/python" $(install) --requirement "$<"'
+		"$(PYTHON)" -m venv --clear "$(@D)" && "$(@D)/bin/python" $(install) --requirement "$<"'
 
 node_modules/ready $(addsuffix /node_modules/ready,$(typescript) $(runtimes)): %node_modules/ready: %package-lock.json %package.json .npmrc
 	$(if $(npm),,$(error There is no npm of Node 20.19 or newer: install it))
