@@ -272,7 +272,9 @@ def test_an_address_allows_what_it_says_and_nothing_else(url: str, objects: Serv
         assert httpx.get(url + address).status_code == 403, address
     for address in (link, upload.url.replace("size=", "size=9")):
         assert httpx.put(url + address, headers=upload.headers, content=CONTENT).status_code == 403
-    assert ServedObjects(objects.folder).link(kept, name="a", content_type="image/png").url == link
+    again = ServedObjects(objects.folder).link(kept, name="a", content_type="image/png").url
+    later = objects.link(kept, name="a", content_type="image/png").url  # their end moves in steps
+    assert again in (link, later)
     elsewhere = ServedObjects(objects.folder.parent / "other").link(kept, name="a", content_type="image/png")
     assert httpx.get(url + elsewhere.url).status_code == 403
 

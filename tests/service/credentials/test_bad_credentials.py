@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from forklore_service.aws.wiring import open_table
 from forklore_service.storage.connection import Connection
 from functions.authorizer.app import handler
 from tests.service.aws.world import CONVERSATIONS
@@ -28,12 +29,13 @@ def gateway() -> Iterator[Gateway]:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The calls to DynamoDB."""
+    """The calls of the functions to DynamoDB. A store that another test has left open is swept."""
     asked: list[str] = []
     call = Connection.call
 
     def note(self: Connection, operation: str, *rest: Any, **parameters: Any) -> Any:
-        asked.append(operation)
+        if self.client is open_table().connection.client:
+            asked.append(operation)
         return call(self, operation, *rest, **parameters)
 
     monkeypatch.setattr(Connection, "call", note)
