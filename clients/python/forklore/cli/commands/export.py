@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
             typer.Option(
                 "--format",
                 metavar="NAME",
-                help="One branch: html or markdown for people, messages, claude-code or chatgpt for programs.",
+                help="One branch: html or markdown for people, messages, claude-code or chatgpt.",
                 show_default=False,
             ),
         ] = None,
@@ -55,7 +55,8 @@ def register(app: typer.Typer) -> None:
         """Write the whole fork trees of conversations as JSON Lines.
 
         `forklore import` reads them. With --format it writes what one branch shows as another
-        system has it, or as a page that needs no server. Members, names and children are not exported.
+        system has it, or as a page that needs no server. Members, names and children are not
+        exported.
         """
         if not conversations:
             raise CommandError("name a conversation; forklore copy-table copies a whole table")
