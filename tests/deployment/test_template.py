@@ -64,18 +64,19 @@ TOOLS = {"POST /mcp": "mcp", f"GET {METADATA}": "mcpMetadata"}
 """The routes of the tools for agents, which call those operations."""
 BUCKET, OBJECTS = "!GetAtt AttachmentsBucket.Arn", "!Sub ${AttachmentsBucket.Arn}/*"
 MODEL = "!Sub arn:${AWS::Partition}:bedrock:${AWS::Region}::foundation-model/amazon.titan-embed-text-v2:0"
-MAY_ASK = {MODEL: {"bedrock:InvokeModel"}}
+BY_MEANING = "!Sub ${Table.Arn}/index/byMeaning"
+MAY_RECALL = {MODEL: {"bedrock:InvokeModel"}, BY_MEANING: {"dynamodb:SearchVectors"}}
 BESIDE_THE_TABLE = {
     "ConversationsFunction": {
         "!GetAtt JobsQueue.Arn": {"sqs:SendMessage"},
         OBJECTS: {"s3:GetObject"},
-        **MAY_ASK,
+        **MAY_RECALL,
     },
     "EntriesFunction": {OBJECTS: {"s3:GetObject", "s3:PutObject"}, BUCKET: {"s3:ListBucket"}},
     "AdminFunction": {
         "!GetAtt JobsQueue.Arn": {"sqs:SendMessage"},
         OBJECTS: {"s3:DeleteObject", "s3:GetObject"},
-        **MAY_ASK,
+        **MAY_RECALL,
     },
     "SharingFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}},
     "AgentFunction": {
@@ -83,7 +84,7 @@ BESIDE_THE_TABLE = {
         "!GetAtt AgentFailures.Arn": {"sqs:SendMessage"},
         OBJECTS: {"s3:DeleteObject", "s3:GetObject", "s3:PutObject"},
         BUCKET: {"s3:ListBucket"},
-        **MAY_ASK,
+        **MAY_RECALL,
     },
     "DeleteGroupFunction": {
         "!GetAtt JobsQueue.Arn": {

@@ -155,6 +155,24 @@ def test_what_has_no_vector_is_not_sent_to_it(process: Process, bedrock: Bedrock
     assert bedrock.asked == []
 
 
+def test_with_the_index_all_conversations_are_searched_and_everybodys_are_not(
+    process: Process, bedrock: Bedrock
+) -> None:
+    process.table.by_meaning = True
+    for text in ("The inn near the river", "Sardine, grilled"):
+        say(process, text)
+
+    for _ in range(2):
+        answer = search(process, searchType="semantic")
+        assert answer.body["data"][0]["line"]["text"] == "The inn near the river"
+    assert len(bedrock.asked) == 3
+    admin = Caller("root", None, frozenset({"admin"}))
+    asked = {"query": "Which lodging?", "searchType": "semantic"}
+    of_ann = process.ask("adminSearchConversations", admin, **asked, userId="ann")
+    assert of_ann.body["data"][0]["line"]["text"] == "The inn near the river"
+    assert process.ask("adminSearchConversations", admin, **asked).status == 501
+
+
 def test_what_was_answered_before_a_failure_is_not_asked_and_paid_again(bedrock: Bedrock) -> None:
     texts = [f"inn {number}" for number in range(40)]
     down = [texts[-1]]

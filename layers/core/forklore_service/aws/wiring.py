@@ -195,7 +195,7 @@ def open_table() -> Table:
         connection,
         objects=open_objects(),
         nearness=_open_nearness(settings.recall),
-        by_meaning=_given.by_meaning,
+        by_meaning=_given.by_meaning or (_given.nearness is None and settings.recall != NO_MODEL),
     )
 
 
