@@ -57,9 +57,11 @@ def _messages(talk: Talk, session: str) -> Iterator[Row]:
         named = {"id": own, "sessionID": session}
         if turn.is_summary:
             asked = _id("msg", id_beside(turn.turn_id, 1))
+            kept = talk.kept_from(turn, "user", "assistant")
+            begin = {"tail_start_id": _id("msg", kept)} if kept else {}
             yield _message(
                 {**_asking(at, model), "id": asked, "sessionID": session},
-                [{"type": "compaction", "auto": False}],
+                [{"type": "compaction", "auto": False, **begin}],
             )
             yield _message(
                 {**_answering(talk, turn, asked, at), **named, "summary": True}, [_text(turn.text)]
