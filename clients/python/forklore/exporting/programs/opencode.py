@@ -90,13 +90,17 @@ def _asking(at: int, model: Row) -> Row:
 
 
 def _model(talk: Talk) -> Row:
-    """Return the model of the newest session: opencode goes on with none that it does not know."""
+    """Return the model of the newest session, or of the settings: one that opencode knows."""
     with suppress(sqlite3.Error, ValueError, KeyError, TypeError):
         place = f"{(talk.home / 'opencode.db').as_uri()}?mode=ro"
         with closing(sqlite3.connect(place, uri=True)) as database:
             [told] = database.execute(_NEWEST).fetchone()
         model = json.loads(told)
         return {"providerID": model["providerID"], "modelID": model["id"]}
+    with suppress(OSError, ValueError, KeyError, AttributeError, IndexError):
+        settings = talk.home.parents[2] / ".config/opencode/opencode.json"
+        provider, _, model = json.loads(settings.read_text(encoding="utf-8"))["model"].partition("/")
+        return {"providerID": provider, "modelID": model}
     return {"providerID": "forklore", "modelID": "unknown"}
 
 
