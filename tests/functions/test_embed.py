@@ -14,6 +14,7 @@ from forklore_service.domain.model import Caller
 from forklore_service.errors import TextRefusedError
 from forklore_service.events.changes import Change
 from forklore_service.usecases.background import embedding
+from forklore_service.usecases.shared import over_all
 from tests.service.events.buses import Heard
 from tests.service.events.delivery import filters, fits
 from tests.service.events.recording import Record, record_of
@@ -128,7 +129,7 @@ def test_what_would_fail_again_is_parked_and_the_others_go_on(
     service: Service, monkeypatch: pytest.MonkeyPatch, error: Exception, lines: Lines
 ) -> None:
     (wrong, one), (right, other) = service.say("The inn"), service.say("A train")
-    whole = embedding.embed_tree
+    whole = over_all.embed_tree
 
     def embed_tree(*given: Any) -> bool:
         if given[2] == wrong:

@@ -104,9 +104,9 @@ class Tree:
             self.process.ask("appendEntry", self.owner[root], conversationId=one, **said(self.text()))
             self.told.append((root, one))
 
-    def remove(self) -> None:
-        root, branch = self.pick()
-        if len(self.branches[root]) > 1:
+    def remove(self, which: tuple[str, str] | None = None) -> None:
+        root, branch = which or self.pick()
+        if len(self.branches.get(root, [])) > 1 and branch in self.branches[root]:
             asked = {"conversationId": branch, "scope": "branch"}
             assert self.process.ask("deleteConversation", self.owner[root], **asked).status == 204
             self.branches[root].remove(branch)
@@ -175,18 +175,18 @@ class Tree:
         told, self.told = self.told, []
         if self.random.random() < 0.2:
             return
-        left = self.random.randint(1, 3)
-        meddle = self.random.choice([self.remove, self.prune, self.delete, self.erase_bob, self.hand_over])
         fault = self.random.choice([Fault.KILL, Fault.KILL_AFTER, None, None])
+        left = self.random.randint(1, 2)
 
         def choose(call: Call) -> Fault | None:
             nonlocal left
-            left -= call.operation == "TransactWriteItems"
-            if left or call.operation != "TransactWriteItems":
+            put = [one["Put"]["Item"] for one in call.body.get("TransactItems", []) if "Put" in one]
+            of = [(one["PK"]["S"], one["c"]["S"]) for one in put if "c" in one]
+            left -= bool(of)
+            if left or not of:
                 return None
             if fault is None:
-                meddle()
-                self.late += 1
+                self.change_before(*of[0])
             return fault
 
         process = self.new_process()
@@ -198,6 +198,15 @@ class Tree:
         except Killed:
             self.kills += 1
             self.told += told
+
+    def change_before(self, root: str, branch: str) -> None:
+        """Change a tree before a late process puts vectors of a branch there."""
+        self.late += 1
+        if self.random.random() < 0.3:
+            self.random.choice([self.erase_bob, self.delete, self.hand_over])()
+        elif len(self.branches[root]) > 1 and branch in self.branches[root]:
+            self.remove((root, branch))
+        self.prune()
 
     def restart(self) -> None:
         self.process = self.new_process()
@@ -259,9 +268,8 @@ class Tree:
             if cursor is None:
                 break
         if not is_made_up:
-            expected = {
-                one: near for one, near in expected.items() if one in {hit["entryId"] for hit in found}
-            }
+            seen = {hit["entryId"] for hit in found}
+            expected = {one: near for one, near in expected.items() if one in seen}
         scores = [float(one["score"]) for one in found]
         assert scores == sorted(scores, reverse=True)
         assert sorted(one["entryId"] for one in found) == sorted(expected)
