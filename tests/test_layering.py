@@ -215,6 +215,7 @@ for adapter, packages in FRAMEWORKS.items():
     room = f"forklore.adapters.{adapter}"
     ROOMS[room] = {room, *ROOMS["forklore.adapters.files"], "forklore.extras", *packages}
 ROOMS["forklore.exporting"] = {"forklore.exporting", "forklore.client"}
+ROOMS["forklore.exporting.page"] = ROOMS["forklore.exporting"] | {"markdown_it", "pygments"}
 ROOMS["forklore.sessions"] = {
     *("forklore.sessions", "forklore.importing", "forklore.exporting", "forklore.client"),
 }
