@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from forklore_service.storage.clients import make_client
 from tools.deployment import try_recall
 from tools.harness.dynamodb import engine_server
 
@@ -18,7 +19,7 @@ def test_it_measures_and_deletes_its_table(
     with engine_server() as endpoint:
         asked = ["--yes", "--no-live-index", "--vectors", "200", "--endpoint", endpoint]
         assert try_recall.main(asked) == 0
-        tables = try_recall.make_client(endpoint).list_tables()["TableNames"]
+        tables = make_client(endpoint).list_tables()["TableNames"]
 
     told = capsys.readouterr().out
     assert re.search(r"^host of searches: 127\.0\.0\.1$", told, re.MULTILINE)
