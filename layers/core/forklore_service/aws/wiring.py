@@ -191,11 +191,13 @@ def give(given: Given) -> Given:
 def open_table() -> Table:
     settings = ServiceSettings.from_environment()
     connection = Connection(_new_client(settings), settings.table_name, Clock(), sleep=_given.sleep)
+    is_deployed = _given.nearness is None and settings.recall != NO_MODEL
     return Table(
         connection,
         objects=open_objects(),
         nearness=_open_nearness(settings.recall),
-        by_meaning=_given.by_meaning or (_given.nearness is None and settings.recall != NO_MODEL),
+        by_meaning=_given.by_meaning or is_deployed,
+        embedded_elsewhere=is_deployed,
     )
 
 

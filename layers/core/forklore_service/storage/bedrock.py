@@ -13,7 +13,7 @@ from typing import Any
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from forklore_service.errors import UnavailableError
+from forklore_service.errors import TextRefusedError, UnavailableError
 from forklore_service.storage.clients import make_session
 from forklore_service.storage.schema import DIMENSIONS
 
@@ -64,7 +64,8 @@ class Titan:
             vector: list[float] = json.loads(answer["body"].read())["embedding"]
         except ClientError as error:
             code = error.response["Error"]["Code"]
-            raise UnavailableError(f"the model of recall failed: {code}") from None
+            failure = TextRefusedError if code == "ValidationException" else UnavailableError
+            raise failure(f"the model of recall failed: {code}") from None
         except (BotoCoreError, ValueError, KeyError, TypeError) as error:
             raise UnavailableError(f"the model of recall failed: {type(error).__name__}") from None
         return vector
