@@ -22,6 +22,7 @@ from forklore_service.api.operations import (
 )
 from forklore_service.aws import telemetry
 from forklore_service.aws.wiring import Consumption
+from forklore_service.storage.bedrock import COHERE, TITAN
 from forklore_service.storage.table import GROUP_GIGABYTES_MAX
 from tests.deployment.document import (
     FUNCTION,
@@ -63,7 +64,15 @@ SERVED = {
 TOOLS = {"POST /mcp": "mcp", f"GET {METADATA}": "mcpMetadata"}
 """The routes of the tools for agents, which call those operations."""
 BUCKET, OBJECTS = "!GetAtt AttachmentsBucket.Arn", "!Sub ${AttachmentsBucket.Arn}/*"
-MODEL = "!Sub arn:${AWS::Partition}:bedrock:${AWS::Region}::foundation-model/amazon.titan-embed-text-v2:0"
+MODEL = "!If " + str(
+    [
+        "AsksCohere",
+        *(
+            {"Fn::Sub": f"arn:${{AWS::Partition}}:bedrock:${{AWS::Region}}::foundation-model/{model}"}
+            for model in (COHERE, TITAN)
+        ),
+    ]
+)
 BY_MEANING = "!Sub ${Table.Arn}/index/byMeaning"
 MAY_RECALL = {MODEL: {"bedrock:InvokeModel"}, BY_MEANING: {"dynamodb:SearchVectors"}}
 STREAM = "!Sub ${Table.Arn}/stream/*"
@@ -489,7 +498,7 @@ def test_all_that_reads_the_stream_exists_only_with_its_option(condition: str) -
     conditions = DOCUMENT["Conditions"]
     assert conditions["PublishesEvents"] == {"Fn::Equals": [{"Ref": "Events"}, "on"]}
     assert conditions["HasModel"] == {"Fn::Not": [{"Fn::Equals": [{"Ref": "Recall"}, "off"]}]}
-    assert conditions["HasStream"] == {"Fn::Or": [{"Fn::Condition": one} for one in STREAMING]}
+    assert conditions["HasStream"] == {"Fn::Or": [{"Condition": one} for one in STREAMING]}
     assert TABLE["StreamSpecification"] == {
         "Fn::If": ["HasStream", {"StreamViewType": "NEW_AND_OLD_IMAGES"}, {"Ref": "AWS::NoValue"}]
     }
