@@ -63,6 +63,7 @@ TABLE, BY_CONVERSATION, ALL_TREES, BUCKET = "Table", "byConversation", "allTrees
 RESOURCES = (BY_CONVERSATION, ALL_TREES, BY_MEANING, BUCKET)
 
 AGENT, WORKER, SWEEP, PUBLISH = "AgentFunction", "DeleteGroupFunction", "SweepFunction", "PublishFunction"
+EMBED = "EmbedFunction"
 ROUNDS = 5
 """Rounds of sweep and worker: a child tree is deleted one round after its parent tree."""
 
@@ -218,6 +219,12 @@ class Service:
             record = record_of(Change(key, None, found[key], ids.timestamp(0)))
             assert self._run(PUBLISH, {"Records": [record]}) == {"batchItemFailures": []}
 
+    def embed(self, group_id: str) -> None:
+        """Make the vectors of a root, whose creation the stream tells."""
+        head = keys.head(group_id, group_id)
+        record = record_of(Change(head, None, open_table().items_at([head])[head], ids.timestamp(0)))
+        assert self._run(EMBED, {"Records": [record]}) == {"batchItemFailures": []}
+
     def _run(self, name: str, event: Any) -> Any:
         with noted(self.done[name]):
             return invoke(*self._handlers[name], event)
@@ -294,6 +301,9 @@ def use_everything(service: Service) -> None:
     service.work_off()
     assert ask("GET", f"admin/erasures/{erasure}", user="adam")["state"] == "done"
     service.publish(mine)
+    unseen = str(uuid.uuid4())
+    ask("POST", f"conversations/{unseen}/entries", SAID)
+    service.embed(unseen)
     ask("DELETE", f"conversations/{mine}")
     ask("DELETE", f"admin/conversations/{other}", user="adam")
     service.work_off()
@@ -317,7 +327,7 @@ def done() -> Mapping[str, Actions]:
             patch.setattr(sweeper, "CREATION_SECONDS_MAX", -1)
             heard = Heard()
             os.environ["FORKLORE_EVENT_BUS"] = heard.name
-            os.environ["FORKLORE_PARKED_EVENTS"] = heard.parked_url
+            os.environ["FORKLORE_PARKED_EVENTS"] = os.environ["FORKLORE_PARKED_VECTORS"] = heard.parked_url
             patch.setattr(rate, "UNCOUNTED_MAX", 1)  # each request is counted when it comes
             template = read_template(PROJECT / "template.yaml")
             gateway = Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude")
