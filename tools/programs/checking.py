@@ -118,6 +118,7 @@ class Check:
                 shutil.rmtree(path)
             else:
                 path.unlink()
+        self._program.emptied(self._world)
 
     def sent(self, parts: Sequence[Part]) -> Iterator[Line]:
         """Yield what was sent, without what the program says itself."""

@@ -84,6 +84,9 @@ class Program(ABC):
     def talk(self, world: World) -> Told:
         """Let the program write sessions, and return what a person said and saw."""
 
+    def emptied(self, world: World) -> None:  # noqa: B027 - most need nothing
+        """Make what the program needs to take a session where all of its own are gone."""
+
     def tidy(self, world: World) -> bool:  # noqa: ARG002
         """Let the program tidy up what it keeps, and tell whether it has done so."""
         return False

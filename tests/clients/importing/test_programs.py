@@ -15,8 +15,8 @@ from tests.clients.cli.running import Forklore
 from tests.clients.importing.stores import Line, lines, rows, trees
 
 PROGRAMS = Path(__file__).parent / "programs"
-READ = ("claude-code", "codex")
-"""The programs that have a reader."""
+READ = ("claude-code", "codex", "llm")
+"""The programs in whose files a session goes on from another one, so that an import joins them."""
 
 
 def sessions(program: str, target: Path) -> Path:

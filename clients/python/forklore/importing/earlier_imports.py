@@ -134,9 +134,22 @@ class EarlierImports:
         return session in self._under_way or session in self._of(kind).named
 
     def is_under_way(self, tree: ForeignTree) -> bool:
-        """Tell whether a tree must wait, because what it may be a part of is not there as yet."""
-        named = {tree.tree_id, tree.session, tree.first, tree.origin.session if tree.origin else ""}
+        """Tell whether a tree must wait, because what it may be a part of is not there as yet.
+
+        So does one of several that go on from one session: the newest of them is the current one.
+        """
+        named = {tree.tree_id, tree.session, tree.first}
+        if tree.origin:
+            named |= {tree.origin.session, self._group_of(tree)}
         return bool(tree.session) and not self._under_way.isdisjoint(named - {""})
+
+    def _group_of(self, tree: ForeignTree) -> str:
+        """Return the root of the tree that a tree goes on from; an empty id for none."""
+        if tree.origin is None or tree.is_started:
+            return ""
+        held = self._of(tree.source)
+        row = held.rows.get(held.named.get(tree.origin.session, ""))
+        return _root_of(row, held.rows) if row else ""
 
     def plan(self, draft: Draft, report: ImportReport) -> Plan | Unchanged:
         """Return the plan of a tree, or that it is there as it is in the file. Raises ApiError."""
@@ -161,7 +174,10 @@ class EarlierImports:
             anchor = held.place_of(located.follows)
             if anchor is None:
                 report.add(Reason.LOST_PLACE, f"of {located.follows.session}, by {tree.tree_id}")
-        return plan_draft(draft, held, anchor)
+        group = {self._group_of(tree)} - {""}
+        self._under_way |= group
+        plan = plan_draft(draft, held, anchor)
+        return replace(plan, names=plan.names | group)
 
     def _as_it_was(self, draft: Draft) -> Unchanged | None:
         tree, held = draft.tree, self._of(draft.tree.source)

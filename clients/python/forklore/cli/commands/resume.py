@@ -82,6 +82,7 @@ def _ready(
     from forklore.cli.commands.collect import collected
     from forklore.exporting.branches import PAGE_ENTRIES
     from forklore.exporting.bytes_within import Files
+    from forklore.exporting.programs.talks import NoPlaceError
     from forklore.sessions.finding import files_here
     from forklore.sessions.programs import NAMES
     from forklore.sessions.resuming import files_of, folder_of, own_session, resumed, tag_of, write
@@ -110,15 +111,18 @@ def _ready(
         return resumed(chosen, *own, where)
     entries = branch.entries(channel="history", page_entries=PAGE_ENTRIES)
     aside = state_folder(os.environ, home) / "sessions" / chosen.name
-    return write(
-        chosen,
-        details,
-        entries,
-        Files(shell.client.read),
-        home=chosen.home(home, os.environ),
-        folder=where,
-        aside=aside,
-    )
+    try:
+        return write(
+            chosen,
+            details,
+            entries,
+            Files(shell.client.read),
+            home=chosen.home(home, os.environ),
+            folder=where,
+            aside=aside,
+        )
+    except NoPlaceError as error:
+        raise CommandError(str(error)) from error
 
 
 def _print(shell: Shell, ready: "Ready") -> None:

@@ -19,7 +19,7 @@ _RESULTS = ("ObservationEvent", "UserRejectObservation", "AgentErrorEvent")
 _MAPPED = (
     *("id", "timestamp", "source", "parent_id", "kind", "llm_message", "thought", "thinking_blocks"),
     *("reasoning_content", "tool_call", "tool_call_id", "tool_name", "action", "observation", "error"),
-    *("rejection_reason", "summary", "forgotten_event_ids", "summary_offset", "responses_reasoning_item"),
+    *("rejection_reason", "summary", "forgotten_event_ids", "responses_reasoning_item"),
 )
 
 
@@ -138,13 +138,13 @@ def _said_in(event: Row) -> list[Any]:
     kind = event.get("kind")
     if kind == "MessageEvent":
         message = mapped(event.get("llm_message"))
-        return [*_thoughts(message), *map(_part_of, parts_in(message.get("content")))]
+        return [*_thoughts(message), *_parts_of(message.get("content"))]
     if kind == "ActionEvent":
         call = mapped(event.get("tool_call"))
         given = call.get("arguments", event.get("action"))
         use = {"type": "tool_use", "id": event.get("tool_call_id"), "name": event.get("tool_name")}
         parsed = json_in(given)
-        said = map(_part_of, parts_in(event.get("thought")))
+        said = _parts_of(event.get("thought"))
         return [*_thoughts(event), *said, {**use, "input": given if parsed is None else parsed}]
     if kind in _RESULTS:
         held = mapped(event.get("observation"))
@@ -160,6 +160,17 @@ def _thoughts(held: Row) -> list[dict[str, Any]]:
     blocks = [dict(one) for one in objects(held.get("thinking_blocks")) if text_in(one.get("thinking"))]
     text = text_in(held.get("reasoning_content"))
     return blocks or ([{"type": "thinking", "thinking": text}] if text else [])
+
+
+def _parts_of(content: Any) -> Iterator[Any]:
+    """Yield the parts of a content, each image alone."""
+    for part in parts_in(content):
+        about = mapped(part)
+        urls = about.get("image_urls")
+        if isinstance(urls, list):
+            yield from ({**about, "image_urls": [url]} for url in urls)
+        else:
+            yield _part_of(part)
 
 
 def _part_of(part: Any) -> Any:

@@ -81,7 +81,9 @@ def nearest_of_user(
     of_user = tree_rows.of_user(table, user_id, before=None, through=None, page=ROWS_AT_ONCE)
     rows = list(islice(of_user, ROWS_AT_ONCE))
     trees = [row.group_id for row in sorted(rows, key=lambda row: row.used, reverse=True)]
-    all_embedded, live = (True, {}) if table.embedded_elsewhere else _embed_all(table, nearness, trees)
+    on_none = set(trees) - _shelves(table, trees).keys() if table.embedded_elsewhere else None
+    lacking = trees if on_none is None else [tree for tree in trees if tree in on_none]
+    all_embedded, live = _embed_all(table, nearness, lacking)
     looking = _Looking(table, nearness, user_id, vectors.indexed(packed), trees, readable={**live})
     looking.begin()
     while True:
