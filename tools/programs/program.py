@@ -53,8 +53,10 @@ class Program(ABC):
     """Whether forklore can write a session for it."""
     keeps_images: ClassVar[bool] = True
     """Whether what it keeps beside a summary has its images; forklore writes them."""
+    joins_texts: ClassVar[bool] = False
+    """Whether what a user says twice without an answer between is sent as one text."""
     own_texts: ClassVar[Sequence[str]] = ()
-    """Patterns of whole texts that the program sends in the user's name."""
+    """Patterns of whole texts that the program sends beside what was said."""
 
     @property
     def known_as(self) -> str:

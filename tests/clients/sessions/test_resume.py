@@ -592,3 +592,39 @@ def test_a_folder_of_a_session_is_written_whole_and_what_stood_there_is_kept_asi
     numbers = [one.name[6:11] for one in sorted(state.parent.glob("events/*"))]
     assert numbers == [f"{at:05}" for at in range(5)]
     assert len([*(home / ".local/state/forklore").rglob("base_state.json")]) == 2
+
+
+def test_what_is_said_after_an_older_entry_comes_back_into_the_fork_that_resume_has_made(
+    run: Forklore, home: Path, trip: str
+) -> None:
+    shutil.rmtree(home / ".claude")
+    ran = run(f"resume trip --at -2 --in claude --folder '{home}' --print --json")
+    fork = ran.err.rpartition("goes on in a fork: ")[2].split()[0]
+    file = Path(json.loads(ran.out)["file"])
+    file.write_text(GOES_ON["claude-code"](file.read_text()))
+
+    run("collect --program claude-code")
+
+    assert run(f"log {fork} --oneline").out.count(SAID) == 1
+    assert len(run("ls --all --json").lines) == 2
+
+
+def test_a_thread_of_llm_that_has_no_messages_of_its_own_comes_back_into_its_fork(
+    run: Forklore, home: Path, logs: Path
+) -> None:
+    run("collect --program llm")
+    [shown] = [row["id"] for row in map(json.loads, run("ls --all --json").lines) if row["isCurrent"]]
+    ran = run(f"resume {shown} --at -3 --folder '{home}' --print --json")
+    fork = ran.err.rpartition("goes on in a fork: ")[2].split()[0]
+    with closing(sqlite3.connect(logs)) as database, database:
+        new = "INSERT INTO messages SELECT 'b2:1', tip_message_hash, 'user', NULL FROM threads WHERE id = ?"
+        database.execute(new, [fork])
+        database.execute("UPDATE threads SET tip_message_hash = 'b2:1' WHERE id = ?", [fork])
+        said = "INSERT INTO parts (message_hash, position, type, text) VALUES ('b2:1', 0, 'text', ?)"
+        database.execute(said, [SAID])
+    before = len(run("ls --all --json").lines)
+
+    run("collect --program llm")
+
+    assert run(f"log {fork} --oneline").out.count(SAID) == 1
+    assert len(run("ls --all --json").lines) == before

@@ -166,7 +166,8 @@ class EarlierImports:
             return plan_draft(draft)
         if located.lone is not None:
             self._lone[tree.tree_id] = located.lone
-        held = replace(self._there(draft, located.row), is_written=located.is_written)
+        held = self._there(draft, located.row)
+        held.written = located.row.id if located.is_written else ""
         if not any(line.own for line in held.lines.values()):
             return plan_draft(draft)  # an earlier import came no further than to its beginning
         anchor: Ref | None = None
@@ -201,7 +202,7 @@ class EarlierImports:
         if tree.session and (tree.forklore or tree.tree_id not in held.named):
             native = self._native(tree)
             if native is not None:
-                return _Located(native, is_written=True)
+                return _Located(native, None if tree.is_started else tree.origin, is_written=True)
         row, lone = held.rows.get(held.named.get(tree.tree_id, "")), None
         source = held.rows.get(held.named.get(tree.origin.session, "")) if tree.origin else None
         if row is not None and source is not None:

@@ -46,6 +46,22 @@ class Talk:
         begin = [*before, summary] if summary.is_kept_first else [summary, *before]
         return [*begin, *self.turns[at + 1 :]]
 
+    def kept_from(self, summary: Turn, *roles: str) -> str | None:
+        """Return the id of the first message that a summary keeps of those just before it.
+
+        roles: of the messages that may be the first one. For programs that can tell no more than
+        where that begins; what else a model has is counted.
+        """
+        kept, at = set(summary.kept), next(at for at, turn in enumerate(self.turns) if turn is summary)
+        begin = at
+        while begin and self.turns[begin - 1].turn_id in kept:
+            begin -= 1
+        while begin < at and self.turns[begin].role not in roles:
+            begin += 1
+        if not any(turn.is_summary for turn in self.turns[at + 1 :]):
+            self.left_out["messages that a summary has kept"] += len(kept) - (at - begin)
+        return self.turns[begin].turn_id if begin < at else None
+
 
 class NoPlaceError(Exception):
     """The program has not made the database that a session is put into."""

@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from forklore.importing.foreign_trees import ImportReport, Link, Reason
+from forklore.importing.identity import own_ids_in
 from forklore.importing.members import json_in, mapped, text_in
 from forklore.importing.plain_conversations import Conversation, File, Message, rest
 from forklore.importing.sources import Source, columns_of
@@ -63,6 +64,7 @@ def conversations_of(source: Source, report: ImportReport) -> Iterator[Conversat
         if own:
             yield Conversation(
                 id=name,
+                forklore=name if own_ids_in(name) else "",  # llm's own ids are no UUIDs
                 messages=messages,
                 title=thread.get("name"),
                 created_at=thread.get("datetime_utc"),

@@ -66,7 +66,7 @@ class _Events:
             for metrics in stats.values()
             for one in objects(mapped(metrics).get("token_usages"))
         }
-        self._last: str | None = None
+        self._last = ""
 
     def put(self, event: Row, place: str, report: ImportReport) -> None:
         """Take an event."""
@@ -75,7 +75,9 @@ class _Events:
             report.add(Reason.OTHER_RECORD, place)
             return
         named = text_in(event.get("parent_id"))
-        above = self.ends.get(named, named) if "parent_id" in event else self._last
+        if "parent_id" not in event:  # an earlier version: each follows the one before it
+            named = self._last
+        above = self.ends.get(named, named)
         self._last = name
         response, before = event.get("llm_response_id"), self._by_id.get(above or "")
         if kind == "ActionEvent" and response and before and self._response.get(before.id) == response:
