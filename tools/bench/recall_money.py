@@ -55,10 +55,11 @@ def counted() -> Counted:
     """Return what one of each costs."""
     with fresh_store() as store:
         process = _process(store)
-        for _ in range(ENTRIES // OF_ONE):
-            trip = process.ask("createConversation", ANN).id
+        trips = [process.ask("createConversation", ANN).id for _ in range(ENTRIES // OF_ONE)]
+        for trip in trips:
             say(process, trip, OVER_ALL)
             embed(process.table, nearness(), trip, None)
+        trip = trips[-1]
         say(process, trip, OF_ONE - OVER_ALL - 1)
         embed(process.table, nearness(), trip, {trip})
         say(process, trip, 1)
@@ -90,8 +91,10 @@ def nearness() -> EmbeddedTexts:
 def say(process: Process, conversation_id: str, count: int) -> None:
     for number in range(count):
         content = [{"role": "USER", "text": f"{conversation_id}{number:0{BYTES}}"}]
-        asked = {"content": content, "contentType": "history"}
-        assert process.ask("appendEntry", ANN, conversationId=conversation_id, **asked).status == 201
+        answer = process.ask(
+            "appendEntry", ANN, conversationId=conversation_id, content=content, contentType="history"
+        )
+        assert answer.status == 201
 
 
 def _recall(process: Process, store: Store, **inside: str) -> Cost:
