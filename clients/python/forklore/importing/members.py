@@ -103,6 +103,8 @@ def usage_of(content: Mapping[str, Any]) -> dict[str, Any]:
     source = mapped(content.get("source"))
     about = mapped(source.get("metadata"))
     told = mapped(source.get("usage") or about.get("usage"))
+    if not told:  # as of most entries
+        return {}
     details = mapped(told.get("prompt_tokens_details") or told.get("input_tokens_details"))
     written, cached = (_count(told, f"cache_{one}_input_tokens") for one in ("creation", "read"))
     given = _count(told, "input_tokens", "prompt_tokens")
