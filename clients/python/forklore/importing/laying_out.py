@@ -107,6 +107,7 @@ class Laying:
         self._place_of: list[PlannedAt | None] = [None] * len(tree.messages)
         self._there_at: dict[Ref, PlannedAt] = {}
         self._up_to: dict[PlannedAt, PlannedAt] = {}  # of an entry, the last that is in the context
+        self._blanks: dict[PlannedAt, str] = {}  # forks of this session that are there, and empty
 
     def laid(self) -> tuple[list[Line], list[PlannedAt]]:
         """Return the conversations, and the place of each message."""
@@ -124,9 +125,24 @@ class Laying:
             number = None if is_child or above is None else above.conversation
             if number is None or self._lines[number].tail != above:
                 number = len(self._lines)
-                self._lines.append(Line(fork=self._fork(above, is_child=is_child)))
+                blank = None if is_child or above is None else self._blanks.pop(above, None)
+                fork = None if blank else self._fork(above, is_child=is_child)
+                self._lines.append(Line(blank, fork))
             self._put(number, index)
         return self._lines, [place for place in self._place_of if place is not None]
+
+    def end(self, place: PlannedAt) -> int:
+        """Return the number of the conversation in which the session ends, with its last message.
+
+        Where that is in another session's, this one gets a fork in which nothing is said: by that
+        it is found, and there it may go on.
+        """
+        there, ends_in = self._there, self._lines[place.conversation].conversation_id
+        if there is None or not self._tree.session or self._tree.is_started or ends_in not in there.others:
+            return place.conversation
+        blank = self._blanks.get(place)
+        self._lines.append(Line(blank, None if blank else self._fork(place, is_child=False)))
+        return len(self._lines) - 1
 
     def _above(self, message: ForeignMessage) -> PlannedAt | None:
         if message.parent is not None:
@@ -193,3 +209,6 @@ class Laying:
                 self._there_at[ref] = self._lines[number].tail or PlannedAt(number, 0)
             if conversation_id in there.others or (last is not None and last > ends[conversation_id]):
                 self._lines[number].tail = None
+        for above, blank in there.blanks().items():
+            if above in self._there_at:
+                self._blanks[self._there_at[above]] = blank

@@ -96,7 +96,8 @@ class Plan:
     it needs, so they can be sent one after the other. current: the number of the branch that
     becomes the current one. namespace: of the ids that are made of keys. kind: the format, if the
     tree is of another system. is_archived: the user has archived the tree there. digest: of all
-    that it was made of, and of who imports.
+    that it was made of, and of who imports. ends: the last message of a session. told_in: the
+    number of the conversation that tells of the session.
     """
 
     tree_id: str
@@ -111,6 +112,7 @@ class Plan:
     is_promoted: bool = True
     own: Mapping[int, Sequence[Own]] = field(default_factory=dict)
     ends: PlannedAt = PlannedAt(0, 0)
+    told_in: int = 0
     names: frozenset[str] = frozenset()
     numbers: Sequence[tuple[int, PlannedAt]] = ()
 
@@ -131,7 +133,7 @@ class Plan:
         is_whole: the root tells the digest, too; of a session the conversation where it ends.
         """
         settings = self.conversations[number].settings
-        if number != (self.ends.conversation if self.session else 0) or not (is_whole and self.digest):
+        if number != (self.told_in if self.session else 0) or not (is_whole and self.digest):
             return settings
         told = {"sessions": {self.session: self.told}} if self.session else {"digest": self.digest}
         source = {**settings["metadata"]["source"], **told}

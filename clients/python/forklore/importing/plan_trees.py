@@ -122,7 +122,10 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
     ]
     begins = there.epoch_at(anchor) if there and anchor and not tree.is_started else 0
     remembered = _remembered(tree, keys, entries, there, begins) if draft.client else {}
-    lines, place_of = Laying(tree, remembered, there, matched, anchor).laid()
+    laying = Laying(tree, remembered, there, matched, anchor)
+    lines, place_of = laying.laid()
+    ends = PlannedAt(0, 0) if tree.current is None else place_of[tree.current]
+    told_in = laying.end(ends)
     namespace = namespace_of(
         owner=draft.owner,
         kind=tree.source,
@@ -146,7 +149,9 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
                 own.append(_there_entry(there.own(item)))
         first = line.first
         one_id = line.conversation_id
-        if one_id is None:
+        if one_id is None and not line.items:
+            one_id = str(uuid.uuid5(namespace, f"end of {tree.tree_id} {keys[tree.current or 0]}"))
+        elif one_id is None:
             one_id = _line_id(namespace, keys[first], tree.messages[first], taken)
             taken.add(one_id)
         said_at = next((tree.messages[at].said_at for at in reversed(line.messages)), "")
@@ -190,7 +195,8 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
             for number, line in enumerate(lines)
             if there is not None and line.conversation_id is not None
         },
-        ends=PlannedAt(0, 0) if tree.current is None else place_of[tree.current],
+        ends=ends,
+        told_in=told_in,
     )
 
 

@@ -54,7 +54,8 @@ class There:
 
     tree_id: what the ids of its conversations are made of. root: the first conversation. branches:
     for each session or part of one that is known, the conversation where it ends and the key of its
-    last entry. others: the conversations of other sessions, in which this one does not go on.
+    last entry. others: the conversations of other sessions, in which this one does not go on. mine:
+    those that were made for this one.
     numbers: of the messages of sessions that this import has read, with their entries. is_written:
     the tree to be matched was written out of this one.
     """
@@ -65,6 +66,7 @@ class There:
     branches: dict[str, tuple[str, str]] = field(default_factory=dict)
     newest: str = ""
     others: frozenset[str] = frozenset()
+    mine: frozenset[str] = frozenset()
     numbers: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)
     is_written: bool = False
 
@@ -99,16 +101,27 @@ class There:
         """The entries that follow each in the history; behind None the first ones."""
         found: dict[Ref | None, list[Ref]] = {}
         for line in self.lines.values():
-            anchor, position = (line.forked_at or ("", None, ""))[1:]
-            above = next(iter(self._known.get(("id", anchor or ""), ())), None)
-            if above is not None and position == "before":
-                above = next((ref for ref in self._upwards(*above) if not self.own(ref).epoch), None)
+            above = self._above(line)
             for index, one in enumerate(line.own):
                 if not one.epoch:
                     ref = Ref(line.conversation_id, index)
                     found.setdefault(above, []).append(ref)
                     above = ref
         return found
+
+    def _above(self, line: ThereLine) -> Ref | None:
+        """Return the entry of the history after which a conversation forks; None without one."""
+        anchor, position = (line.forked_at or ("", None, ""))[1:]
+        above = next(iter(self._known.get(("id", anchor or ""), ())), None)
+        if above is not None and position == "before":
+            above = next((ref for ref in self._upwards(*above) if not self.own(ref).epoch), None)
+        return above
+
+    def blanks(self) -> dict[Ref, str]:
+        """Return the forks of this session in which nothing was said yet, by the entry after which
+        each forks."""
+        lines = (line for line in self.lines.values() if line.conversation_id in self.mine and not line.own)
+        return {above: line.conversation_id for line in lines if (above := self._above(line)) is not None}
 
     def own(self, ref: Ref) -> Own:
         """Return the entry."""
