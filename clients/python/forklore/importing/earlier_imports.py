@@ -457,10 +457,10 @@ def _shown_with(row: Row, group: Iterable[Row], lines: Mapping[str, ThereLine]) 
     """Return the conversations of the session that a conversation is of, and what they fork."""
     shown: set[str] = set()
     for one in [row, *(one for one in group if one.tags.get("session") == row.tags.get("session"))]:
-        above: str | None = one.id
+        above = one.id
         while above in lines and above not in shown:
             shown.add(above)
-            above = (lines[above].forked_at or (None,))[0]
+            above = (lines[above].forked_at or ("",))[0]
     return shown
 
 
