@@ -86,7 +86,7 @@ extras := service authorizer lambda local cli mcp
 adapters := claude-agent google-adk langgraph openai-agents pydantic-ai strands
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-adapters test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local deploy restore lock clean
+.PHONY: help run check test test-adapters test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local deploy restore try-recall lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -278,6 +278,9 @@ deploy: $(SAM)/locked ## deploy to AWS; asks for the issuer and the audience the
 
 restore: $(SAM)/locked $(RUN)/ready ## restore the table to TIME=2026-11-23T17:15:00Z and let the stack use it; started again, it goes on where it stopped
 	@SAMCONFIG="$(SAMCONFIG)" FSCK_PYTHON="$(abspath $(RUN))/bin/python" "$(SAM)/bin/python" -m tools.deployment.restore "$(STAGE)" "$(TIME)"
+
+try-recall: $(RUN)/ready ## measure on AWS what only AWS can tell of recall, in tables that are deleted again; costs about $$0.05
+	@$(run) -m tools.deployment.try_recall $(ARGUMENTS)
 
 lock: ## write all locks from pyproject.toml and the three requirements.in; needs uv; UPGRADE=--upgrade takes newer versions
 	@command -v uv >/dev/null || { echo "make lock needs uv on the PATH" >&2; exit 1; }

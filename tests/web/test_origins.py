@@ -151,7 +151,7 @@ def test_the_form_says_of_which_stage_it_wants_a_token(browser: Browser) -> None
                 page = context.new_page()
                 page.goto(server.url)
 
-                expect(page.get_by_text(f"Of the issuer of {stage}, ")).to_be_visible()
+                expect(page.get_by_text(f"A token for {stage}, ")).to_be_visible()
 
 
 def test_another_program_that_takes_the_port_gets_no_token(url: str, browser: Browser, user: str) -> None:

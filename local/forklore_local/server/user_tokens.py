@@ -11,7 +11,8 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,12 +66,13 @@ def add_user(path: Path, user_id: str) -> str:
     """
     if not is_user_id(user_id):
         raise ValueError("a user's id has 1 to 255 bytes and no control characters")
-    if path.exists():
-        _read(path)
     claims = base64.urlsafe_b64encode(json.dumps({"sub": user_id}).encode()).decode().rstrip("=")
     token = f"{PREFIX}.{claims}.{secrets.token_urlsafe(TOKEN_BYTES)}"
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, MODE), "ab") as file:
-        file.write(f"{hash_of(token)} {user_id}\n".encode())  # one write: two may add at the same time
+    with _alone(path):
+        if path.exists():
+            _read(path)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, MODE), "ab") as file:
+            file.write(f"{hash_of(token)} {user_id}\n".encode())
     return token
 
 
@@ -81,9 +83,12 @@ def remove_user(path: Path, user_id: str) -> int:
     to it stays one.
     Raises OSError, and ValueError for a file of another form.
     """
-    users = _read(path)
-    kept = [f"{hashed} {user}\n" for hashed, user in users.items() if user != user_id]
-    if len(kept) < len(users):
+    _read(path)  # it is there
+    with _alone(path):
+        users = _read(path)
+        kept = [f"{hashed} {user}\n" for hashed, user in users.items() if user != user_id]
+        if len(kept) == len(users):
+            return 0
         place = path.resolve()
         beside = place.with_name(f"{place.name}.{secrets.token_hex(4)}")
         try:
@@ -102,6 +107,25 @@ def list_users(path: Path) -> list[User]:
     """Return the users by their ids. Raises OSError, and ValueError for a file of another form."""
     found = list(_read(path).values())
     return [User(user, found.count(user)) for user in sorted(set(found))]
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Let nobody else change the file meanwhile. It is made if it is missing.
+
+    A removal puts another file in its place: who has waited for that looks again.
+    """
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # Windows, which also replaces no open file
+        yield
+        return
+    while True:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_CREAT, MODE)) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                yield
+                return
 
 
 def _read(path: Path) -> Mapping[str, str]:

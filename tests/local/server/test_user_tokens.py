@@ -1,5 +1,7 @@
 import json
 import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -94,3 +96,22 @@ def test_a_file_that_is_gone_or_spoiled_meanwhile_lets_nobody_in_and_none_out_fo
         tokens.user_of(token)
     file.write_bytes(kept)
     assert tokens.user_of(token) == "ann"
+
+
+def test_who_adds_and_who_removes_at_the_same_moment_lose_nothing(file: Path) -> None:
+    users = [f"user{number}" for number in range(12)]
+
+    def come_and_go(user: str) -> None:
+        add_user(file, f"{user} passing")
+        assert remove_user(file, f"{user} passing") == 1
+
+    with ThreadPoolExecutor(8) as threads:
+        done = [threads.submit(work, user) for user in users for work in (come_and_go, _add_to(file))]
+        for one in done:
+            one.result()
+
+    assert list_users(file) == [(user, 1) for user in sorted(users)]
+
+
+def _add_to(file: Path) -> Callable[[str], object]:
+    return lambda user: add_user(file, user)

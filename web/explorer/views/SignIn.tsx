@@ -43,7 +43,7 @@ export function SignIn({ stage, notice, enter }: SignInProps) {
 					<input {...plain} type={stage ? "password" : "text"} name="token" autoFocus />
 				</label>
 				<p className="quiet">
-					{stage ? `Of the issuer of ${stage}, without “Bearer”.` : "Any name, such as ann."}
+					{stage ? `A token for ${stage}, without “Bearer”.` : "Any name, such as ann."}
 				</p>
 				<label>
 					Agent key (to look as an agent)

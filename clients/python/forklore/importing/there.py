@@ -55,9 +55,9 @@ class There:
     tree_id: what the ids of its conversations are made of. root: the first conversation. branches:
     for each session or part of one that is known, the conversation where it ends and the key of its
     last entry. others: the conversations of other sessions, in which this one does not go on. mine:
-    those that were made for this one.
-    numbers: of the messages of sessions that this import has read, with their entries. is_written:
-    the tree to be matched was written out of this one.
+    those that were made for this one. numbers: of the messages of sessions that this import has
+    read, with their entries. written: the conversation that the tree to be matched was written out
+    of; empty for one of elsewhere.
     """
 
     tree_id: str
@@ -68,7 +68,7 @@ class There:
     others: frozenset[str] = frozenset()
     mine: frozenset[str] = frozenset()
     numbers: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)
-    is_written: bool = False
+    written: str = ""
 
     @cached_property
     def _known(self) -> dict[tuple[str, str], list[Ref]]:
@@ -101,7 +101,7 @@ class There:
         """The entries that follow each in the history; behind None the first ones."""
         found: dict[Ref | None, list[Ref]] = {}
         for line in self.lines.values():
-            above = self._above(line)
+            above = self.begins_after(line)
             for index, one in enumerate(line.own):
                 if not one.epoch:
                     ref = Ref(line.conversation_id, index)
@@ -109,19 +109,23 @@ class There:
                     above = ref
         return found
 
-    def _above(self, line: ThereLine) -> Ref | None:
-        """Return the entry of the history after which a conversation forks; None without one."""
+    def begins_after(self, line: ThereLine) -> Ref | None:
+        """Return the entry of the history that a fork begins after; None without one."""
         anchor, position = (line.forked_at or ("", None, ""))[1:]
         above = next(iter(self._known.get(("id", anchor or ""), ())), None)
         if above is not None and position == "before":
-            above = next((ref for ref in self._upwards(*above) if not self.own(ref).epoch), None)
+            return next((ref for ref in self._upwards(*above) if not self.own(ref).epoch), None)
         return above
 
     def blanks(self) -> dict[Ref, str]:
         """Return the forks of this session in which nothing was said yet, by the entry after which
-        each forks."""
-        lines = (line for line in self.lines.values() if line.conversation_id in self.mine and not line.own)
-        return {above: line.conversation_id for line in lines if (above := self._above(line)) is not None}
+        each begins."""
+        named = {*self.mine, self.written}
+        lines = [line for line in self.lines.values() if line.conversation_id in named]
+        begins = {
+            self.begins_after(line): line.conversation_id for line in lines if last_said(line.own) is None
+        }
+        return {ref: one for ref, one in begins.items() if ref is not None}
 
     def own(self, ref: Ref) -> Own:
         """Return the entry."""
@@ -149,12 +153,12 @@ class There:
 
     def row_of(self, message: ForeignMessage) -> Ref | None:
         """Return the entry that a message is a further row of, as it was written for a program."""
-        return self._beside.get(message.entry_id) if self.is_written and message.entry_id else None
+        return self._beside.get(message.entry_id) if self.written and message.entry_id else None
 
     def with_words(self, above: Ref | None, content: Any) -> Iterator[Ref]:
         """Yield the entries that follow one, and say the same: of a tree that was written out for a
         program that has not kept the ids of all messages."""
-        words = words_of(content) if self.is_written else ""
+        words = words_of(content) if self.written else ""
         for ref in self._next.get(above, ()) if words else ():
             if words_of(self.own(ref).content) == words:
                 yield ref

@@ -81,7 +81,9 @@ def nearest_of_user(
     of_user = tree_rows.of_user(table, user_id, before=None, through=None, page=ROWS_AT_ONCE)
     rows = list(islice(of_user, ROWS_AT_ONCE))
     trees = [row.group_id for row in sorted(rows, key=lambda row: row.used, reverse=True)]
-    all_embedded = table.embedded_elsewhere or _embed_all(table, nearness, trees)
+    on_none = set(trees) - _shelves(table, trees).keys() if table.embedded_elsewhere else None
+    lacking = trees if on_none is None else [tree for tree in trees if tree in on_none]
+    all_embedded = _embed_all(table, nearness, lacking)
     looking = _Looking(table, nearness, user_id, vectors.indexed(packed), trees)
     looking.begin()
     while True:
@@ -232,11 +234,11 @@ def _embed_all(table: Table, nearness: Nearness, trees: Sequence[str]) -> bool:
             continue
         if not table.has_time(SPARE_SECONDS):
             return False
-        is_whole &= any(_embed_tree(table, nearness, tree, ends, look) for look in range(LOOKS_MAX))
+        is_whole &= any(embed_tree(table, nearness, tree, ends, look) for look in range(LOOKS_MAX))
     return is_whole
 
 
-def _embed_tree(
+def embed_tree(
     table: Table, nearness: Nearness, group_id: str, ends: Sequence[tuple[str, EntryId]], look: int
 ) -> bool:
     """Put the vectors that a tree's entries lack. ends: the last entry of each conversation.
