@@ -134,13 +134,17 @@ class Laying:
     def end(self, place: PlannedAt) -> int:
         """Return the number of the conversation in which the session ends, with its last message.
 
-        Where that is in another session's, this one gets a fork in which nothing is said: by that
-        it is found, and there it may go on.
+        Where that is in another session's, and this one has said nothing of its own, it gets a fork
+        in which nothing is said: by that it is found, and there it may go on.
         """
         there, ends_in = self._there, self._lines[place.conversation].conversation_id
         if there is None or not self._tree.session or self._tree.is_started or ends_in not in there.others:
             return place.conversation
         blank = self._blanks.get(place)
+        mine = [line.own for name, line in there.lines.items() if name in there.mine]
+        is_new = any(line.conversation_id is None for line in self._lines)
+        if blank is None and (is_new or any(last_said(own) is not None for own in mine)):
+            return place.conversation  # it is found by its own, and was longer there
         self._lines.append(Line(blank, None if blank else self._fork(place, is_child=False)))
         return len(self._lines) - 1
 

@@ -51,9 +51,8 @@ def test_sessions_with_copies_become_their_tree(
     back = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=6))
     told = talk(None, 0, *(max(1, at - by) for at, by in enumerate(back, start=1)))
     ways = [*paths(told)]
-    if name != "llm":  # whose threads are no sessions
-        cut = st.tuples(st.sampled_from(ways), st.integers(2, 8)).map(lambda one: one[0][: one[1]])
-        ways += data.draw(st.lists(cut, max_size=2))  # forks in which nothing was said
+    cut = st.tuples(st.sampled_from(ways), st.integers(2, 8)).map(lambda one: one[0][: one[1]])
+    ways += data.draw(st.lists(cut, max_size=2))  # forks in which nothing was said
     ways = data.draw(st.permutations(ways))
     run = new_user()
     with tempfile.TemporaryDirectory() as folder:
@@ -65,8 +64,6 @@ def test_sessions_with_copies_become_their_tree(
             assert run(f"import {place}").code == 0
         again = run(f"import {folder}")
 
-        expected = [
-            ("" if name == "llm" else of, [one.text for one in said]) for of, said in sessions.items()
-        ]
+        expected = [(session, [one.text for one in way]) for session, way in sessions.items()]
         assert branches(run) == sorted(expected)
         assert f"{again.err.split(' entries, ')[1].split(' of them')[0]}" in again.err.split(" entries")[0]
