@@ -202,6 +202,7 @@ FRAMEWORKS = {
     "google_adk": {"google", "pydantic_core"},
     "langgraph": {"langgraph", "langchain_core"},
     "openai_agents": {"agents"},
+    "openhands": {"openhands"},
     "pydantic_ai": {"pydantic_ai", "pydantic"},
     "strands": {"strands"},
 }
@@ -235,6 +236,7 @@ ROOMS["forklore.cli"] = {
 ROOMS["forklore.mcp"] = {"forklore.mcp", "forklore.client", "mcp", "pydantic", "anyio"}
 ROOMS["forklore.mcp.http"] = ROOMS["forklore.mcp"] | {"httpx2"}
 ROOMS["forklore.cli.commands.mcp"] = ROOMS["forklore.cli"] | {"forklore.mcp"}
+ROOMS["forklore.cli.commands.recall"] = ROOMS["forklore.cli"] | {"forklore_local.in_process.embedding"}
 ROOMS["forklore.cli.commands.user"] = ROOMS["forklore.cli"] | {"forklore_local.server.user_tokens"}
 ROOMS["forklore.cli.commands.serve"] = ROOMS["forklore.cli"] | {
     "forklore.mcp",

@@ -346,6 +346,10 @@ REFUSED = [
     "grep",
     "recall",
     "recall x --around 4",
+    "recall x --status",
+    "recall --status --rebuild",
+    "recall x --model wordllama",
+    "recall --status --model wordllama-2",
     "",
     "frob",
     "--frob ls",
@@ -659,6 +663,21 @@ def test_recall_answers_a_question_with_what_the_branch_says(trip: Forklore) -> 
     assert shown[0].startswith(trip.id_of("trip"))
     assert [line.startswith("*") for line in shown[1:]] == ["Lisbon?" in line for line in shown[1:]]
     assert (trip("recall xyzzy --words").code, trip("recall xyzzy --words").out) == (1, "")
+
+
+def test_recall_tells_how_many_entries_have_vectors_and_makes_the_others(trip: Forklore) -> None:
+    with_model = "--model tests.support.meaning:vectors_of"
+    before = trip(f"recall --status {with_model} --json")
+    assert before.code == 1
+    [told] = objects(before.out)
+    assert (told["type"], told["embedded"]) == ("vectors", 0)
+
+    made = trip(f"recall --rebuild {with_model}")
+    count = told["waiting"]
+    assert (made.code, made.out) == (0, f"{count} of {count} entries have vectors of {told['model']}\n")
+    other = trip("recall --status --model tests.support.meaning:by_length")
+    assert other.code == 1
+    assert other.lines[1:] == [f"{count} of the others have vectors of {told['model']}"]
 
 
 def test_share_lets_in_and_changes_and_removes(trip: Forklore) -> None:
