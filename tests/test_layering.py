@@ -202,6 +202,7 @@ FRAMEWORKS = {
     "google_adk": {"google", "pydantic_core"},
     "langgraph": {"langgraph", "langchain_core"},
     "openai_agents": {"agents"},
+    "openhands": {"openhands"},
     "pydantic_ai": {"pydantic_ai", "pydantic"},
     "strands": {"strands"},
 }
