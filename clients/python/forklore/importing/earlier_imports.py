@@ -168,6 +168,8 @@ class EarlierImports:
             self._lone[tree.tree_id] = located.lone
         held = self._there(draft, located.row)
         held.written = located.row.id if located.is_written else ""
+        kind = self._of(tree.source)
+        held.is_known = tree.tree_id in kind.named or tree.session in kind.tagged
         if not any(line.own for line in held.lines.values()):
             return plan_draft(draft)  # an earlier import came no further than to its beginning
         anchor: Ref | None = None
@@ -268,8 +270,6 @@ class EarlierImports:
             ),
             numbers=self._numbers,
             others=frozenset(one.id for one in of_group if _is_of_another(one, draft.tree)),
-            mine=frozenset(one.id for one in of_group if not _is_of_another(one, draft.tree))
-            | (lines.keys() & {draft.tree.forklore, *own_ids_in(draft.tree.session)}),
         )
 
     def is_renamed(self, plan: Plan) -> bool:

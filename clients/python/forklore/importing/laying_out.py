@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from forklore.client import jsontext
 from forklore.importing.foreign_trees import ForeignMessage, ForeignTree
 from forklore.importing.plan import PlannedAt, PlannedEntry, PlannedFork
-from forklore.importing.there import Own, Ref, There, last_said
+from forklore.importing.there import Own, Ref, There, ThereLine, last_said
 
 
 class Match(NamedTuple):
@@ -107,7 +107,9 @@ class Laying:
         self._place_of: list[PlannedAt | None] = [None] * len(tree.messages)
         self._there_at: dict[Ref, PlannedAt] = {}
         self._up_to: dict[PlannedAt, PlannedAt] = {}  # of an entry, the last that is in the context
-        self._blanks: dict[PlannedAt, str] = {}  # forks of this session that are there, and empty
+        self._empty: dict[PlannedAt, int] = {}  # of an entry, the fork after it that is to be gone on in
+        self.end_line: int | None = None
+        """The fork without messages that the session is: it ends in the midst of another one."""
 
     def laid(self) -> tuple[list[Line], list[PlannedAt]]:
         """Return the conversations, and the place of each message."""
@@ -122,31 +124,13 @@ class Laying:
                 continue
             above = self._above(message) if index not in behind else self._there_at[behind[index]]
             is_child = message.is_child or (message.parent is None and self._tree.is_started)
-            number = None if is_child or above is None else above.conversation
+            number = None if is_child or above is None else self._empty.pop(above, above.conversation)
             if number is None or self._lines[number].tail != above:
                 number = len(self._lines)
-                blank = None if is_child or above is None else self._blanks.pop(above, None)
-                fork = None if blank else self._fork(above, is_child=is_child)
-                self._lines.append(Line(blank, fork))
+                self._lines.append(Line(fork=self._fork(above, is_child=is_child)))
             self._put(number, index)
+        self._lay_end()
         return self._lines, [place for place in self._place_of if place is not None]
-
-    def end(self, place: PlannedAt) -> int:
-        """Return the number of the conversation in which the session ends, with its last message.
-
-        Where that is in another session's, and this one has said nothing of its own, it gets a fork
-        in which nothing is said: by that it is found, and there it may go on.
-        """
-        there, ends_in = self._there, self._lines[place.conversation].conversation_id
-        if there is None or not self._tree.session or self._tree.is_started or ends_in not in there.others:
-            return place.conversation
-        blank = self._blanks.get(place)
-        mine = [line.own for name, line in there.lines.items() if name in there.mine]
-        is_new = any(line.conversation_id is None for line in self._lines)
-        if blank is None and (is_new or any(last_said(own) is not None for own in mine)):
-            return place.conversation  # it is found by its own, and was longer there
-        self._lines.append(Line(blank, None if blank else self._fork(place, is_child=False)))
-        return len(self._lines) - 1
 
     def _above(self, message: ForeignMessage) -> PlannedAt | None:
         if message.parent is not None:
@@ -213,6 +197,24 @@ class Laying:
                 self._there_at[ref] = self._lines[number].tail or PlannedAt(number, 0)
             if conversation_id in there.others or (last is not None and last > ends[conversation_id]):
                 self._lines[number].tail = None
-        for above, blank in there.blanks().items():
-            if above in self._there_at:
-                self._blanks[self._there_at[above]] = blank
+        for name in {there.written, there.branches.get(self._tree.tree_id, ("", ""))[0]}:
+            if name in there.lines:
+                self._lay_empty(there, there.lines[name])
+
+    def _lay_end(self) -> None:
+        """Lay out a fork for a session that is all in another one: by that it is found."""
+        tree, there = self._tree, self._there
+        match = self._matched.get(tree.current) if tree.current is not None else None
+        if there is None or there.is_known or match is None or tree.is_started or not tree.session:
+            return
+        if match.ref.conversation_id in there.others:
+            self.end_line = len(self._lines)
+            self._lines.append(Line(fork=self._fork(self._there_at[match.ref], is_child=False)))
+
+    def _lay_empty(self, there: There, line: ThereLine) -> None:
+        """Lay out a fork that the tree goes on in, if nothing has been said in it."""
+        begin = there.begins_after(line) if last_said(line.own) is None else None
+        tail = self._there_at.get(begin) if begin else None
+        if tail is not None:
+            self._empty[tail] = len(self._lines)
+            self._lines.append(Line(line.conversation_id, tail=tail))

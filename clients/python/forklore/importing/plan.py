@@ -96,8 +96,7 @@ class Plan:
     it needs, so they can be sent one after the other. current: the number of the branch that
     becomes the current one. namespace: of the ids that are made of keys. kind: the format, if the
     tree is of another system. is_archived: the user has archived the tree there. digest: of all
-    that it was made of, and of who imports. ends: the last message of a session. told_in: the
-    number of the conversation that tells of the session.
+    that it was made of, and of who imports.
     """
 
     tree_id: str
@@ -112,7 +111,7 @@ class Plan:
     is_promoted: bool = True
     own: Mapping[int, Sequence[Own]] = field(default_factory=dict)
     ends: PlannedAt = PlannedAt(0, 0)
-    told_in: int = 0
+    end_line: int | None = None
     names: frozenset[str] = frozenset()
     numbers: Sequence[tuple[int, PlannedAt]] = ()
 
@@ -138,6 +137,11 @@ class Plan:
         told = {"sessions": {self.session: self.told}} if self.session else {"digest": self.digest}
         source = {**settings["metadata"]["source"], **told}
         return {**settings, "metadata": {**settings["metadata"], "source": source}}
+
+    @property
+    def told_in(self) -> int:
+        """The number of the conversation that is the session: where it ends."""
+        return self.ends.conversation if self.end_line is None else self.end_line
 
     @property
     def told(self) -> dict[str, Any]:

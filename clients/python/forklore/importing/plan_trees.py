@@ -124,8 +124,6 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
     remembered = _remembered(tree, keys, entries, there, begins) if draft.client else {}
     laying = Laying(tree, remembered, there, matched, anchor)
     lines, place_of = laying.laid()
-    ends = PlannedAt(0, 0) if tree.current is None else place_of[tree.current]
-    told_in = laying.end(ends)
     namespace = namespace_of(
         owner=draft.owner,
         kind=tree.source,
@@ -149,8 +147,8 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
                 own.append(_there_entry(there.own(item)))
         first = line.first
         one_id = line.conversation_id
-        if one_id is None and not line.items:
-            one_id = str(uuid.uuid5(namespace, f"end of {tree.tree_id} {keys[tree.current or 0]}"))
+        if number == laying.end_line:
+            one_id = str(uuid.uuid5(namespace, f"end {tree.tree_id}"))
         elif one_id is None:
             one_id = _line_id(namespace, keys[first], tree.messages[first], taken)
             taken.add(one_id)
@@ -168,7 +166,8 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
             "metadata": {"source": source},
         }
         conversations.append(PlannedConversation(one_id, line.fork, tuple(own), settings))
-    current = 0 if tree.current is None else place_of[tree.current].conversation
+    ends = PlannedAt(0, 0) if tree.current is None else place_of[tree.current]
+    current = ends.conversation if laying.end_line is None else laying.end_line
     newest = tree.messages[-1 if tree.current is None else tree.current].said_at
     plan = planned(
         tree.tree_id,
@@ -196,7 +195,7 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
             if there is not None and line.conversation_id is not None
         },
         ends=ends,
-        told_in=told_in,
+        end_line=laying.end_line,
     )
 
 

@@ -54,10 +54,10 @@ class There:
 
     tree_id: what the ids of its conversations are made of. root: the first conversation. branches:
     for each session or part of one that is known, the conversation where it ends and the key of its
-    last entry. others: the conversations of other sessions, in which this one does not go on. mine:
-    those that were made for this one. numbers: of the messages of sessions that this import has
-    read, with their entries. written: the conversation that the tree to be matched was written out
-    of; empty for one of elsewhere.
+    last entry. others: the conversations of other sessions, in which this one does not go on.
+    numbers: of the messages of sessions that this import has read, with their entries. written: the
+    conversation that the tree to be matched was written out of; empty for one of elsewhere.
+    is_known: something of its session is there.
     """
 
     tree_id: str
@@ -66,9 +66,9 @@ class There:
     branches: dict[str, tuple[str, str]] = field(default_factory=dict)
     newest: str = ""
     others: frozenset[str] = frozenset()
-    mine: frozenset[str] = frozenset()
     numbers: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)
     written: str = ""
+    is_known: bool = True
 
     @cached_property
     def _known(self) -> dict[tuple[str, str], list[Ref]]:
@@ -116,16 +116,6 @@ class There:
         if above is not None and position == "before":
             return next((ref for ref in self._upwards(*above) if not self.own(ref).epoch), None)
         return above
-
-    def blanks(self) -> dict[Ref, str]:
-        """Return the forks of this session in which nothing was said yet, by the entry after which
-        each begins."""
-        named = {*self.mine, self.written}
-        lines = [line for line in self.lines.values() if line.conversation_id in named]
-        begins = {
-            self.begins_after(line): line.conversation_id for line in lines if last_said(line.own) is None
-        }
-        return {ref: one for ref, one in begins.items() if ref is not None}
 
     def own(self, ref: Ref) -> Own:
         """Return the entry."""
