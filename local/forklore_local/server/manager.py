@@ -12,6 +12,7 @@ from contextlib import suppress
 FIRST_HANDLE = 3
 """SD_LISTEN_FDS_START: where the sockets begin that the manager has opened."""
 VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")
+TELL_SECONDS = 2.0
 STOP_SECONDS = 10
 """Within how long the server has ended after it was told to."""
 
@@ -46,13 +47,15 @@ class Manager:
         now_s = time.monotonic()
         if self.watched_s is not None and now_s - self._told_s >= self.watched_s / 4:
             self._told_s = now_s
-            self._tell("WATCHDOG=1")
+            self._tell("WATCHDOG=1", wait_s=0)
 
-    def _tell(self, *lines: str) -> None:
+    def _tell(self, *lines: str, wait_s: float = TELL_SECONDS) -> None:
+        """Tell something. A manager that reads nothing is waited for so long, then not told."""
         if not self._place:
             return
         place = "\0" + self._place[1:] if self._place.startswith("@") else self._place
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sending:
+            sending.settimeout(wait_s)
             sending.sendto("\n".join(lines).encode(), place)
 
 

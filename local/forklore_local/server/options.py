@@ -346,9 +346,9 @@ def _parser(command: str, *, has_tools: bool) -> _Parser:
     parser = _Parser(
         prog=command,
         description="Serve forklore's HTTP API on this machine, as API Gateway and Lambda would.",
-        epilog=f"Each option may also stand in {USUAL_FILE}, and in the variable beside it. "
-        f"The store is in memory unless --data names a folder, or {ENDPOINT} a DynamoDB. "
-        f"Example: {command} --data ./data --port 8080",
+        epilog=f"Example: {command} --data ./data --port 8080. "
+        f"Each option may also stand in {USUAL_FILE}, and in the variable beside it. "
+        f"The store is in memory unless --data names a folder, or {ENDPOINT} a DynamoDB.",
         allow_abbrev=False,
     )
     for option in OPTIONS:
