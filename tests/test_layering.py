@@ -66,7 +66,7 @@ for name, inner in {
     "writing": ("shared", "branches"),
     "deletion": ("shared",),
     "people": ("shared", "deletion"),
-    "background": ("attachments", "deletion", "people"),
+    "background": ("shared", "attachments", "deletion", "people"),
 }.items():
     ROOMS[f"forklore_service.usecases.{name}"] = {
         f"forklore_service.usecases.{one}" for one in (name, *inner)
@@ -101,6 +101,7 @@ ROOMS["forklore_service.aws.stream"] = ROOMS["forklore_service.aws"] | {
     "forklore_service.storage",
     "forklore_service.events",
 }
+ROOMS["forklore_service.aws.embedding"] = ROOMS["forklore_service.aws"] | {"forklore_service.storage"}
 ROOMS["forklore_service.aws.handlers"] = ROOMS["forklore_service.aws"] | {
     "aws_lambda_powertools.utilities.batch"
 }
@@ -201,6 +202,7 @@ FRAMEWORKS = {
     "google_adk": {"google", "pydantic_core"},
     "langgraph": {"langgraph", "langchain_core"},
     "openai_agents": {"agents"},
+    "openhands": {"openhands"},
     "pydantic_ai": {"pydantic_ai", "pydantic"},
     "strands": {"strands"},
 }
@@ -214,6 +216,7 @@ for adapter, packages in FRAMEWORKS.items():
     room = f"forklore.adapters.{adapter}"
     ROOMS[room] = {room, *ROOMS["forklore.adapters.files"], "forklore.extras", *packages}
 ROOMS["forklore.exporting"] = {"forklore.exporting", "forklore.client"}
+ROOMS["forklore.exporting.page"] = ROOMS["forklore.exporting"] | {"markdown_it", "pygments"}
 ROOMS["forklore.sessions"] = {
     *("forklore.sessions", "forklore.importing", "forklore.exporting", "forklore.client"),
 }
@@ -233,6 +236,7 @@ ROOMS["forklore.cli"] = {
 ROOMS["forklore.mcp"] = {"forklore.mcp", "forklore.client", "mcp", "pydantic", "anyio"}
 ROOMS["forklore.mcp.http"] = ROOMS["forklore.mcp"] | {"httpx2"}
 ROOMS["forklore.cli.commands.mcp"] = ROOMS["forklore.cli"] | {"forklore.mcp"}
+ROOMS["forklore.cli.commands.recall"] = ROOMS["forklore.cli"] | {"forklore_local.in_process.embedding"}
 ROOMS["forklore.cli.commands.user"] = ROOMS["forklore.cli"] | {"forklore_local.server.user_tokens"}
 ROOMS["forklore.cli.commands.serve"] = ROOMS["forklore.cli"] | {
     "forklore.mcp",

@@ -28,6 +28,12 @@ def test_the_table_of_the_template_is_the_one_that_the_code_defines() -> None:
     assert TEMPLATE.table == schema.TABLE
 
 
+def test_the_table_with_recall_is_the_one_that_the_code_defines() -> None:
+    table = read_template(PROJECT / "template.yaml", with_options=True).table
+
+    assert table == schema.TABLE_BY_MEANING
+
+
 def test_the_local_server_runs_each_function_that_requests_call() -> None:
     assert {one.name for one in CODE} == {one.name for one in CALLED}
 

@@ -22,6 +22,7 @@ from forklore_service.api.operations import (
 )
 from forklore_service.aws import telemetry
 from forklore_service.aws.wiring import Consumption
+from forklore_service.storage.bedrock import COHERE, TITAN
 from forklore_service.storage.table import GROUP_GIGABYTES_MAX
 from tests.deployment.document import (
     FUNCTION,
@@ -63,19 +64,32 @@ SERVED = {
 TOOLS = {"POST /mcp": "mcp", f"GET {METADATA}": "mcpMetadata"}
 """The routes of the tools for agents, which call those operations."""
 BUCKET, OBJECTS = "!GetAtt AttachmentsBucket.Arn", "!Sub ${AttachmentsBucket.Arn}/*"
-MODEL = "!Sub arn:${AWS::Partition}:bedrock:${AWS::Region}::foundation-model/amazon.titan-embed-text-v2:0"
-MAY_ASK = {MODEL: {"bedrock:InvokeModel"}}
+MODEL = "!If " + str(
+    [
+        "AsksCohere",
+        *(
+            {"Fn::Sub": f"arn:${{AWS::Partition}}:bedrock:${{AWS::Region}}::foundation-model/{model}"}
+            for model in (COHERE, TITAN)
+        ),
+    ]
+)
+BY_MEANING = "!Sub ${Table.Arn}/index/byMeaning"
+MAY_RECALL = {MODEL: {"bedrock:InvokeModel"}, BY_MEANING: {"dynamodb:SearchVectors"}}
+STREAM = "!Sub ${Table.Arn}/stream/*"
+READS_THE_STREAM = {
+    f"dynamodb:{verb}" for verb in ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
+}
 BESIDE_THE_TABLE = {
     "ConversationsFunction": {
         "!GetAtt JobsQueue.Arn": {"sqs:SendMessage"},
         OBJECTS: {"s3:GetObject"},
-        **MAY_ASK,
+        **MAY_RECALL,
     },
     "EntriesFunction": {OBJECTS: {"s3:GetObject", "s3:PutObject"}, BUCKET: {"s3:ListBucket"}},
     "AdminFunction": {
         "!GetAtt JobsQueue.Arn": {"sqs:SendMessage"},
         OBJECTS: {"s3:DeleteObject", "s3:GetObject"},
-        **MAY_ASK,
+        **MAY_RECALL,
     },
     "SharingFunction": {"!GetAtt JobsQueue.Arn": {"sqs:SendMessage"}},
     "AgentFunction": {
@@ -83,7 +97,7 @@ BESIDE_THE_TABLE = {
         "!GetAtt AgentFailures.Arn": {"sqs:SendMessage"},
         OBJECTS: {"s3:DeleteObject", "s3:GetObject", "s3:PutObject"},
         BUCKET: {"s3:ListBucket"},
-        **MAY_ASK,
+        **MAY_RECALL,
     },
     "DeleteGroupFunction": {
         "!GetAtt JobsQueue.Arn": {
@@ -98,12 +112,12 @@ BESIDE_THE_TABLE = {
     "PublishFunction": {
         "!GetAtt EventBus.Arn": {"events:PutEvents"},
         "!GetAtt ParkedEvents.Arn": {"sqs:SendMessage"},
-        "!Sub ${Table.Arn}/stream/*": {
-            "dynamodb:DescribeStream",
-            "dynamodb:GetRecords",
-            "dynamodb:GetShardIterator",
-            "dynamodb:ListStreams",
-        },
+        STREAM: READS_THE_STREAM,
+    },
+    "EmbedFunction": {
+        "!GetAtt ParkedVectors.Arn": {"sqs:SendMessage"},
+        STREAM: READS_THE_STREAM,
+        MODEL: {"bedrock:InvokeModel"},
     },
     "AuthorizerFunction": {},
     "McpFunction": {},
@@ -394,7 +408,7 @@ def test_queues_are_encrypted_and_have_dead_letter_queues() -> None:
     invoked = FUNCTIONS["AgentFunction"]["EventInvokeConfig"]["DestinationConfig"]["OnFailure"]
     assert resource_of(invoked["Destination"]) == "AgentFailures"
     kept = [QUEUES[name]["MessageRetentionPeriod"] for name in QUEUES.keys() - {"JobsQueue"}]
-    assert kept == [14 * 86_400] * 3
+    assert kept == [14 * 86_400] * 4
 
 
 def test_a_message_stays_hidden_for_six_times_as_long_as_its_function_may_run() -> None:
@@ -472,41 +486,52 @@ def test_the_stage_is_throttled() -> None:
 
 # Events
 
-OF_EVENTS = {
-    name for name, resource in DOCUMENT["Resources"].items() if resource.get("Condition") == "PublishesEvents"
+STREAMING = {
+    "PublishesEvents": ("PublishFunction", "ParkedEvents"),
+    "HasModel": ("EmbedFunction", "ParkedVectors"),
 }
+"""The functions that get the table's stream, by their condition, with the queue of what fails."""
 
 
-def test_all_that_publishes_events_exists_only_if_events_are_on() -> None:
-    assert DOCUMENT["Conditions"]["PublishesEvents"] == {"Fn::Equals": [{"Ref": "Events"}, "on"]}
-    assert {"EventBus", "ParkedEvents", "PublishFunction", "PublishRole", "PublishLogs"} <= OF_EVENTS
+@pytest.mark.parametrize("condition", STREAMING)
+def test_all_that_reads_the_stream_exists_only_with_its_option(condition: str) -> None:
+    conditions = DOCUMENT["Conditions"]
+    assert conditions["PublishesEvents"] == {"Fn::Equals": [{"Ref": "Events"}, "on"]}
+    assert conditions["HasModel"] == {"Fn::Not": [{"Fn::Equals": [{"Ref": "Recall"}, "off"]}]}
+    assert conditions["HasStream"] == {"Fn::Or": [{"Condition": one} for one in STREAMING]}
     assert TABLE["StreamSpecification"] == {
-        "Fn::If": ["PublishesEvents", {"StreamViewType": "NEW_AND_OLD_IMAGES"}, {"Ref": "AWS::NoValue"}]
+        "Fn::If": ["HasStream", {"StreamViewType": "NEW_AND_OLD_IMAGES"}, {"Ref": "AWS::NoValue"}]
     }
-    others = {name: one for name, one in DOCUMENT["Resources"].items() if name not in OF_EVENTS}
-    for name, resource in others.items():
-        unconditional = json.dumps(_without_ifs(resource))
-        assert not [one for one in OF_EVENTS if re.search(rf"\b{one}\b", unconditional)], name
-    assert {one["Condition"] for name, one in DOCUMENT["Outputs"].items() if "Event" in name} == {
-        "PublishesEvents"
-    }
+    function, queue = STREAMING[condition]
+    resources = DOCUMENT["Resources"]
+    of_it = {name for name, one in resources.items() if one.get("Condition") == condition}
+    room = function.removesuffix("Function")
+    assert {function, queue, f"{room}Role", f"{room}Logs"} <= of_it
+    for name in resources.keys() - of_it:
+        unconditional = json.dumps(_without_ifs(resources[name], condition))
+        assert not [one for one in of_it if re.search(rf"\b{one}\b", unconditional)], name
+    named = [one for one in DOCUMENT["Outputs"].values() if one["Value"] in [{"Ref": name} for name in of_it]]
+    assert {one["Condition"] for one in named} == {condition}
 
 
-def _without_ifs(value: Any) -> Any:
-    """Return a value without its parts that depend on PublishesEvents."""
+def _without_ifs(value: Any, condition: str) -> Any:
+    """Return a value without its parts that depend on a condition."""
     match value:
-        case {"Fn::If": ["PublishesEvents", *_]}:
+        case {"Fn::If": [name, *_]} if name == condition:
             return None
         case dict():
-            return {name: _without_ifs(one) for name, one in value.items()}
+            return {name: _without_ifs(one, condition) for name, one in value.items()}
         case list():
-            return [_without_ifs(one) for one in value]
+            return [_without_ifs(one, condition) for one in value]
     return value
 
 
 @pytest.mark.failure("lost-event", "poison-record")
-def test_a_failed_batch_is_cut_and_repeated_and_never_holds_up_the_stream_for_good() -> None:
-    [event] = FUNCTIONS["PublishFunction"]["Events"].values()
+@pytest.mark.parametrize(("function", "queue"), STREAMING.values())
+def test_a_failed_batch_is_cut_and_repeated_and_never_holds_up_the_stream_for_good(
+    function: str, queue: str
+) -> None:
+    [event] = FUNCTIONS[function]["Events"].values()
     how = event["Properties"]
 
     assert (event["Type"], how["Stream"]) == ("DynamoDB", {"Fn::GetAtt": "Table.StreamArn"})
@@ -515,7 +540,7 @@ def test_a_failed_batch_is_cut_and_repeated_and_never_holds_up_the_stream_for_go
     assert how["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert (how["MaximumRetryAttempts"], how["MaximumRecordAgeInSeconds"]) == (100, 6 * 3600)
     failed = how["DestinationConfig"]["OnFailure"]
-    assert (failed["Type"], resource_of(failed["Destination"])) == ("SQS", "ParkedEvents")
+    assert (failed["Type"], resource_of(failed["Destination"])) == ("SQS", queue)
     assert "ParallelizationFactor" not in how, "the order within a tree"
 
 
@@ -574,6 +599,8 @@ WATCHED = {
     "HeadsAheadAlarm": Watch("forklore", "HeadsAhead", STACK, ["Sum"], MORE, 0),
     "ParkedEventsAlarm": Watch("AWS/SQS", WAITING, "ParkedEvents", ["Maximum"], MORE, 0),
     "LateEventsAlarm": Watch("AWS/Lambda", "IteratorAge", "PublishFunction", ["Maximum"], MORE, 300_000),
+    "ParkedVectorsAlarm": Watch("AWS/SQS", WAITING, "ParkedVectors", ["Maximum"], MORE, 0),
+    "LateVectorsAlarm": Watch("AWS/Lambda", "IteratorAge", "EmbedFunction", ["Maximum"], MORE, 300_000),
     "SweepSilentAlarm": Watch("forklore", "JobsOpen", STACK, ["SampleCount"], FEWER, 1, 3, "breaching"),
 }
 DIMENSIONS = {
@@ -676,6 +703,7 @@ def emitted(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[tuple[str, ...]]]:
         )
         telemetry.log_job(status="done", kind="delete", watch=watch, usage=usage)
         telemetry.log_sweep(jobs=1, failed=1, oldest_s=1, watch=watch, usage=usage)
+        telemetry.log_embedded(trees=1, parked=1, is_finished=True, watch=watch, usage=usage)
         telemetry.log_published(records=1, events=1, parked=1, is_finished=True, watch=watch, usage=usage)
     found: dict[str, set[tuple[str, ...]]] = {}
     for line in lines.all:
@@ -690,7 +718,7 @@ def dashboard_body() -> str:
     body, values = dashboard["DashboardBody"]["Fn::Sub"]
     for name, value in values.items():
         condition, exists, absent = value["Fn::If"]
-        assert (condition, absent) == ("PublishesEvents", "")
+        assert (condition in STREAMING, absent) == (True, "")
         body = body.replace(f"${{{name}}}", exists["Fn::Sub"])
     return str(body)
 

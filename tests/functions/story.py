@@ -11,7 +11,7 @@ from tools.catalogue import Step, operation_of
 from tools.harness.gateway import Answer
 from tools.harness.sample_events import ROUTES, event_of
 
-JOBS = ("deleteGroup", "sweep", "publish")
+JOBS = ("deleteGroup", "sweep", "publish", "embed")
 """The sample events that are no requests: batches of the queue and the stream, and the schedule."""
 DIRECT = ("agentAppendEntry", "agentEventBridge")
 """The sample events of direct invocation. The second one is inside EventBridge's envelope."""

@@ -47,15 +47,15 @@ def test_the_agents_function_loads_all_operations_at_the_start() -> None:
     assert {f"forklore_service.api.operations.{name}" for name in OPERATIONS} <= loaded("agent")
 
 
-@pytest.mark.parametrize("function", ["delete_group", "sweep", "publish"])
+@pytest.mark.parametrize("function", ["delete_group", "sweep", "publish", "embed"])
 def test_what_no_request_calls_loads_no_models_of_requests(function: str) -> None:
     modules = loaded(function)
 
-    assert modules & {"forklore_service.aws.jobs", "forklore_service.aws.stream"}
+    assert modules & {f"forklore_service.aws.{name}" for name in ("jobs", "stream", "embedding")}
     assert not modules & {"forklore_service.api.requests", "forklore_service.api.operation"}
 
 
-@pytest.mark.parametrize("function", ["conversations", "agent", "delete_group", "publish"])
+@pytest.mark.parametrize("function", ["conversations", "agent", "delete_group", "publish", "embed"])
 def test_no_function_loads_boto3(function: str) -> None:
     assert "boto3" not in loaded(function)
 

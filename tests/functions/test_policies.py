@@ -14,7 +14,7 @@ from moto import mock_aws
 from forklore_local.server.files import ServedObjects
 from forklore_local.server.invocation import invoke, load_handler
 from forklore_service.api import operations
-from forklore_service.aws.wiring import open_table
+from forklore_service.aws.wiring import Given, open_table
 from forklore_service.domain import ids, keys, rate
 from forklore_service.domain.attachments import File
 from forklore_service.domain.model import JobKind
@@ -22,15 +22,18 @@ from forklore_service.errors import UnavailableError
 from forklore_service.events.changes import Change
 from forklore_service.storage import actions
 from forklore_service.storage.connection import Connection
+from forklore_service.storage.schema import BY_MEANING
 from forklore_service.usecases.background import sweeper
-from tests.deployment.document import read_document, statements_by_function
+from tests.deployment.document import PROJECT, read_document, statements_by_function
 from tests.service.aws.direct import Direct
 from tests.service.aws.story import tell
 from tests.service.aws.test_both_ways import by_http, directly
 from tests.service.events.buses import Heard
 from tests.service.events.recording import record_of
+from tests.support.meaning import nearness
 from tools.catalogue import PHOTO, SAID, Step
-from tools.harness.gateway import Gateway, table_in_memory
+from tools.deployment.template import read_template
+from tools.harness.gateway import Gateway, given, store_in_memory
 from tools.harness.sample_events import sample_event
 from tools.harness.service import OPERATIONS
 
@@ -43,6 +46,7 @@ VERBS = {
 CALLS = {
     "scan": "Scan",
     "query": "Query",
+    "search_vectors": "SearchVectors",
     "batch_get_item": "BatchGetItem",
     "batch_write_item": "BatchWriteItem",
     "update_item": "UpdateItem",
@@ -56,8 +60,10 @@ OF_OBJECTS = {
 }
 """What S3 asks of who calls a method of the objects, or signs an address by it (S3 user guide)."""
 TABLE, BY_CONVERSATION, ALL_TREES, BUCKET = "Table", "byConversation", "allTrees", "AttachmentsBucket"
+RESOURCES = (BY_CONVERSATION, ALL_TREES, BY_MEANING, BUCKET)
 
 AGENT, WORKER, SWEEP, PUBLISH = "AgentFunction", "DeleteGroupFunction", "SweepFunction", "PublishFunction"
+EMBED = "EmbedFunction"
 ROUNDS = 5
 """Rounds of sweep and worker: a child tree is deleted one round after its parent tree."""
 
@@ -85,7 +91,7 @@ def allowed() -> Mapping[str, Actions]:
 def _named(resource: Any) -> str:
     """Return the table, the index or the bucket that an entry of `Resource` means."""
     text = str(resource)
-    return next((one for one in (BY_CONVERSATION, ALL_TREES, BUCKET) if one in text), TABLE)
+    return next((one for one in RESOURCES if one in text), TABLE)
 
 
 @contextmanager
@@ -213,6 +219,12 @@ class Service:
             record = record_of(Change(key, None, found[key], ids.timestamp(0)))
             assert self._run(PUBLISH, {"Records": [record]}) == {"batchItemFailures": []}
 
+    def embed(self, group_id: str) -> None:
+        """Make the vectors of a root, whose creation the stream tells."""
+        head = keys.head(group_id, group_id)
+        record = record_of(Change(head, None, open_table().items_at([head])[head], ids.timestamp(0)))
+        assert self._run(EMBED, {"Records": [record]}) == {"batchItemFailures": []}
+
     def _run(self, name: str, event: Any) -> Any:
         with noted(self.done[name]):
             return invoke(*self._handlers[name], event)
@@ -275,7 +287,10 @@ def use_everything(service: Service) -> None:
     ask("POST", "attachments", {name: PHOTO[name] for name in PHOTO if name != "content"}, user="user 1")
     shown = {"role": "USER", "text": "look", "attachments": [{"id": photo}]}
     ask("POST", f"conversations/{mine}/entries", {**SAID, "content": [shown]})
-    ask("POST", "conversations/search", {"query": "look", "includeEntry": True})
+    for _ in range(2):  # the second tree finds the shelf of the first
+        ask("POST", "conversations/search", {"query": "look", "includeEntry": True})
+        ask("POST", f"conversations/{uuid.uuid4()}/entries", SAID)
+    ask("POST", "admin/conversations/search", {"query": "look", "userId": "ann"}, user="adam")
     offer = {"conversationId": mine, "newOwnerUserId": "user 1"}
     transfer = ask("POST", "ownership-transfers", offer)["id"]
     ask("POST", f"ownership-transfers/{transfer}/accept", user="user 1", transactions=1)
@@ -286,6 +301,9 @@ def use_everything(service: Service) -> None:
     service.work_off()
     assert ask("GET", f"admin/erasures/{erasure}", user="adam")["state"] == "done"
     service.publish(mine)
+    unseen = str(uuid.uuid4())
+    ask("POST", f"conversations/{unseen}/entries", SAID)
+    service.embed(unseen)
     ask("DELETE", f"conversations/{mine}")
     ask("DELETE", f"admin/conversations/{other}", user="adam")
     service.work_off()
@@ -296,7 +314,12 @@ def done() -> Mapping[str, Actions]:
     """The actions of each function on the table and the bucket."""
     found: dict[str, Actions] = {}
     for is_direct in (False, True):
-        with table_in_memory() as template, mock_aws(), pytest.MonkeyPatch.context() as patch:
+        with (
+            store_in_memory() as store,
+            given(Given(store.new_client, objects=store.objects, nearness=nearness(), by_meaning=True)),
+            mock_aws(),
+            pytest.MonkeyPatch.context() as patch,
+        ):
             os.environ["FORKLORE_DIRECT_ROLES"] = "allowed"
             os.environ["FORKLORE_DELETE_WAIT_SECONDS"] = "0"
             os.environ["FORKLORE_USER_REQUESTS_PER_MINUTE"] = "1000000"
@@ -304,8 +327,9 @@ def done() -> Mapping[str, Actions]:
             patch.setattr(sweeper, "CREATION_SECONDS_MAX", -1)
             heard = Heard()
             os.environ["FORKLORE_EVENT_BUS"] = heard.name
-            os.environ["FORKLORE_PARKED_EVENTS"] = heard.parked_url
+            os.environ["FORKLORE_PARKED_EVENTS"] = os.environ["FORKLORE_PARKED_VECTORS"] = heard.parked_url
             patch.setattr(rate, "UNCOUNTED_MAX", 1)  # each request is counted when it comes
+            template = read_template(PROJECT / "template.yaml")
             gateway = Gateway(template, FORKLORE_ADMINS="adam", FORKLORE_AUDITORS="aude")
             service = Service(gateway, is_direct=is_direct)
             use_everything(service)

@@ -43,8 +43,8 @@ FIRST = {
     "PublishFunction": "publish",
 }
 """The sample event that is sent to each function."""
-LARGE = {"McpFunction"}
-"""Functions that exist only if one wants them, and load a large library of others."""
+LARGE = {"EmbedFunction", "McpFunction"}
+"""Functions of an option: for one no request waits, the other loads a large library."""
 TARGET = 1.5
 """The maximum of a function's CPU time divided by the bare function's, in the init and in both."""
 NOISE = 1.05

@@ -18,10 +18,10 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def _long_form(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> dict[str, Any]:
-    """Return `{"Ref": "X"}` for `!Ref X`, and `{"Fn::Name": …}` for any other tag."""
+    """Return `{"Ref": "X"}` for `!Ref X`, as of `!Condition`, and `{"Fn::Name": …}` of others."""
     several = isinstance(node, yaml.SequenceNode)
     value = [loader.construct_object(one, deep=True) for one in node.value] if several else node.value
-    return {suffix if suffix == "Ref" else f"Fn::{suffix}": value}
+    return {suffix if suffix in ("Ref", "Condition") else f"Fn::{suffix}": value}
 
 
 # libyaml's reader takes a tenth of the time. PyYAML has it on most platforms.

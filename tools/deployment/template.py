@@ -19,9 +19,11 @@ TABLE_PROPERTIES = (  # the table's other properties are set after creation, or 
     "KeySchema",
     "LocalSecondaryIndexes",
     "GlobalSecondaryIndexes",
+    "VectorIndexes",
     "BillingMode",
     "ProvisionedThroughput",
 )
+_NOTHING = {"Ref": "AWS::NoValue"}
 SECONDS = {"minute": 60, "hour": 3600, "day": 86_400}
 
 
@@ -75,9 +77,10 @@ class Template:
     environment: Mapping[str, str]
 
 
-def read_template(path: Path) -> Template:
+def read_template(path: Path, *, with_options: bool = False) -> Template:
     """Return what the SAM template at `path` says.
 
+    with_options: whether the table is the one of a deployment with all options, or with none.
     Raises OSError if the file cannot be read. Raises ValueError if it does not have exactly one
     table, or has a route that leads to no function, or a schedule that is not a rate.
     """
@@ -91,11 +94,12 @@ def read_template(path: Path) -> Template:
     variables = defaults.get("Environment", {}).get("Variables", {})
     if len(tables) != 1:
         raise ValueError(f"{path.name} defines {len(tables)} tables, not one")
+    table = _if(tables[0], with_options)
     return Template(
         functions=tuple(
             _function(name, defaults | found, routes.get(name, [])) for name, found in functions.items()
         ),
-        table={key: tables[0][key] for key in TABLE_PROPERTIES if key in tables[0]},
+        table={key: table[key] for key in TABLE_PROPERTIES if key in table},
         queues=tuple(_queue(name, found) for name, found in queues.items()),
         environment={name: value["Ref"] for name, value in variables.items() if _refers_to(value, queues)},
     )
@@ -136,6 +140,19 @@ def _queue(name: str, properties: Mapping[str, Any]) -> Queue:
         receives_max=redrive.get("maxReceiveCount"),
         dead_letters=_logical_id(redrive["deadLetterTargetArn"]) if redrive else None,
     )
+
+
+def _if(value: Any, holds: bool) -> Any:
+    """Return a value whose every `!If` is what it gives if its condition holds, or does not."""
+    match value:
+        case {"Fn::If": [_, on, off]}:
+            return _if(on if holds else off, holds)
+        case dict():
+            found = {name: _if(one, holds) for name, one in value.items()}
+            return {name: one for name, one in found.items() if one != _NOTHING}
+        case list():
+            return [one for one in (_if(one, holds) for one in value) if one != _NOTHING]
+    return value
 
 
 def _logical_id(arn: Mapping[str, str]) -> str:

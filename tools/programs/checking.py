@@ -89,6 +89,8 @@ class Check:
             sent = list(self.sent(requests[0]))
             if not self._program.keeps_images:
                 expected, sent = [_without_images(one) for one in expected], _without_images(sent)
+            if self._program.joins_texts:
+                expected = [_joined(one) for one in expected]
             if not any(are_same(one, sent) for one in expected):  # several branches may ask the same
                 nearest = max(expected, key=lambda one: _agreeing(one, sent))
                 yield f"sent: {_first_difference(nearest, sent)}"
@@ -118,6 +120,7 @@ class Check:
                 shutil.rmtree(path)
             else:
                 path.unlink()
+        self._program.emptied(self._world)
 
     def sent(self, parts: Sequence[Part]) -> Iterator[Line]:
         """Yield what was sent, without what the program says itself."""
@@ -176,6 +179,17 @@ def _without_images(lines: Sequence[Line]) -> list[Line]:
     """Return lines without the images that stand before a summary."""
     summary = next((at for at, line in enumerate(lines) if line[0] == "summary"), 0)
     return [line for at, line in enumerate(lines) if at >= summary or line[0] != "image"]
+
+
+def _joined(lines: Sequence[Line]) -> list[Line]:
+    """Return lines in which what a user says twice is one text."""
+    found: list[Line] = []
+    for what, words in lines:
+        if what == "user" and found and found[-1][0] == "user":
+            found[-1] = (what, f"{found[-1][1]}\n\n{words}")
+        else:
+            found.append((what, words))
+    return found
 
 
 def _last_user(lines: Sequence[Line]) -> str:

@@ -46,6 +46,8 @@ class Goose(Program):
         "OPENAI_HOST": "{url}",
         "OPENAI_API_KEY": KEY,
     }
+    joins_texts = True
+    own_texts = ("Your context was compacted at the user's request.*",)
     story = Story(
         lambda command: Call("shell", {"command": command}),
         lambda asked: [Call("delegate", {"instructions": asked})],

@@ -1,6 +1,7 @@
 """llm: a SQLite database of messages by their hashes, which is a tree."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,7 +20,7 @@ _FORK = """
 import sys, sqlite_utils
 from llm.logs import LogStore
 store = LogStore(sqlite_utils.Database(sys.argv[1]))
-[thread] = store.db["threads"].rows
+thread = next(store.db["threads"].rows)
 for _ in range(2):
     [above] = store.db["messages"].rows_where("hash = ?", [thread["tip_message_hash"]])
     thread["tip_message_hash"] = above["parent_hash"]
@@ -28,11 +29,11 @@ first = next(store.db["turns"].rows)  # without a turn, which names the model, `
 store.db["turns"].insert({"id": fork, "thread_id": fork, "model": first["model"]})
 print(fork)
 """
-_TABLES = ("messages", "parts", "threads", "turns", "attachments")
+_TABLES = ("messages", "parts", "threads", "turns", "attachments", "part_attachments", "turn_search")
 _NOTES = [
     "the thoughts of such a model are not kept",
-    "the third thread is no fork, but shares its first two messages, as their hashes are the same",
-    "the picture is a path in `attachments`; its bytes are not in the database",
+    "the second thread is no fork, but shares its first two messages, as their hashes are the same",
+    "a picture that is given by its path is a path in `attachments`: its bytes are not there",
 ]
 
 
@@ -44,7 +45,6 @@ class Llm(Program):
     command = "bin/llm"
     store = ".config/io.datasette.llm/logs.db"
     variables: ClassVar = {"OPENAI_API_KEY": KEY, "LLM_USER_PATH": "{home}/.config/io.datasette.llm"}
-    resumes = False
     story = Story(lambda command: Call("shell", {"command": command}))
 
     def script(self) -> Script:
@@ -56,12 +56,22 @@ class Llm(Program):
         model = {"model_id": "stand-in", "model_name": "stand-in", "api_base": f"{world.stand_in.url}/v1"}
         models = [model | {"supports_tools": True, "vision": True, "reasoning": True}]
         (folder / "extra-openai-models.yaml").write_text(json.dumps(models))
+        (folder / "default_model.txt").write_text("stand-in")
         (world.folder / "square.png").write_bytes(square())
+
+    def emptied(self, world: World) -> None:
+        world.run(self.start(world), "fragments")  # makes the database
+
+    def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:  # noqa: ARG002
+        _, *named = command  # without `chat`
+        return [*named, said]
 
     def turn(self, world: World, turn: Turn, *more: str) -> None:
         """Say something."""
-        image = ["-a", str(world.folder / "square.png")] if turn.image else []
-        world.run(self.start(world), "-m", "stand-in", "--functions", _TOOL, *image, *more, turn.said)
+        command = [self.start(world), "-m", "stand-in", "--functions", _TOOL, *more, turn.said]
+        if turn.image:  # by its path it would not be in the database
+            command = ["sh", "-c", 'exec "$@" -a - < ../square.png', "sh", *command]
+        world.run(*command)
 
     def talk(self, world: World) -> Told:
         one = self.story
@@ -69,15 +79,15 @@ class Llm(Program):
         self.turn(world, one.depth)
         for turn in [*begun[1:], one.sell]:
             self.turn(world, turn, "-c")
-        forked = world.run(str(world.installed / "bin/python"), "-c", _FORK, str(self.database(world)))
-        self.turn(world, one.paint, "--cid", forked.strip())
         self.turn(world, one.depth)  # a new talk, whose first words are those of the other one
         self.turn(world, one.tide, "-c")
+        forked = world.run(str(world.installed / "bin/python"), "-c", _FORK, str(self.database(world)))
+        self.turn(world, one.paint, "--cid", forked.strip())
         start = lines_of(*begun, thoughts=False)
         tree = {
-            "current": lines_of(one.depth, one.tide, thoughts=False),
+            "current": [*start, *lines_of(one.paint)],
             "first": [*start, *lines_of(one.sell)],
-            "fork": [*start, *lines_of(one.paint)],
+            "other": lines_of(one.depth, one.tide, thoughts=False),
         }
         return Told([tree], notes=_NOTES)
 

@@ -1,5 +1,6 @@
 """OpenHands SDK: a folder of events for each conversation, which form a tree."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,7 +20,9 @@ model = LLM(model="openai/gpt-4o", base_url=sys.argv[1] + "/v1", api_key=SecretS
 writer = model.model_copy(update={{"usage_id": "condenser"}})
 condenser = LLMSummarizingCondenser(llm=writer, max_size=240, keep_first=2)
 agent = Agent(llm=model, tools=[Tool(name=TerminalTool.name)], condenser=condenser)
-talk = Conversation(agent=agent, workspace=os.getcwd(), persistence_dir=sys.argv[2], visualizer=None)
+kept = {{"conversation_id": uuid.UUID(sys.argv[3])}} if len(sys.argv) > 3 else {{}}
+where = {{"workspace": os.getcwd(), "persistence_dir": sys.argv[2]}}
+talk = Conversation(agent=agent, visualizer=None, **where, **kept)
 
 def say(to, text, image=None):
     content = [TextContent(text=text)]
@@ -46,7 +49,6 @@ class OpenHands(Program):
     command = "bin/python"
     store = ".openhands/conversations"
     variables: ClassVar = {"OPENHANDS_SUPPRESS_BANNER": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    resumes = False
     story = Story(lambda command: Call("terminal", {"command": command}))
 
     def script(self) -> Script:
@@ -71,7 +73,7 @@ class OpenHands(Program):
     def talk(self, world: World) -> Told:
         one = self.story
         script = str(world.folder / "talk.py")
-        world.run(self.start(world), script, world.stand_in.url, str(world.home / self.store))
+        world.run(self.start(world), script, *self.places(world))
         start = lines_of(one.depth, one.count, one.weigh, one.picture)
         tree = {
             "current": [*start, *lines_of(one.paint), SUMMARISED, *lines_of(one.colour)],
@@ -79,6 +81,16 @@ class OpenHands(Program):
             "fork": [*start, *lines_of(one.paint, one.tide)],
         }
         return Told([tree], notes=_NOTES)
+
+    def places(self, world: World) -> tuple[str, str]:
+        """Return the arguments of a script: the address of the model, and where sessions are."""
+        return world.stand_in.url, str(world.home / self.store)
+
+    def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:
+        """Return what goes on by the SDK, as its own program for a terminal would."""
+        script = world.folder / "goes_on.py"
+        script.write_text(_TALK.format(key=KEY, talk=f"say(talk, {said!r})"))
+        return [str(script), *self.places(world), command[-1]]
 
     def cut(self, world: World, fixtures: Path) -> None:
         cutting = Cutting(world)

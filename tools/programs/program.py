@@ -53,8 +53,10 @@ class Program(ABC):
     """Whether forklore can write a session for it."""
     keeps_images: ClassVar[bool] = True
     """Whether what it keeps beside a summary has its images; forklore writes them."""
+    joins_texts: ClassVar[bool] = False
+    """Whether what a user says twice without an answer between is sent as one text."""
     own_texts: ClassVar[Sequence[str]] = ()
-    """Patterns of whole texts that the program sends in the user's name."""
+    """Patterns of whole texts that the program sends beside what was said."""
 
     @property
     def known_as(self) -> str:
@@ -83,6 +85,9 @@ class Program(ABC):
     @abstractmethod
     def talk(self, world: World) -> Told:
         """Let the program write sessions, and return what a person said and saw."""
+
+    def emptied(self, world: World) -> None:  # noqa: B027 - most need nothing
+        """Make what the program needs to take a session where all of its own are gone."""
 
     def tidy(self, world: World) -> bool:  # noqa: ARG002
         """Let the program tidy up what it keeps, and tell whether it has done so."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from forklore.client.messages import role_of as role_of
     from forklore.client.messages import text_of as text_of
     from forklore.client.trees import Tree as Tree
+    from forklore.client.trees import Way as Way
 
 __all__ = [
     "ApiError",
@@ -60,6 +61,7 @@ __all__ = [
     "UnauthorizedError",
     "UnavailableError",
     "UnexpectedAnswerError",
+    "Way",
     "role_of",
     "text_of",
 ]
@@ -78,7 +80,7 @@ _PLACES = {
     "generated.results": ("Entry",),
     "generated.synchronous.client": ("Forklore",),
     "generated.synchronous.conversation": ("Conversation",),
-    "trees": ("Tree",),
+    "trees": ("Tree", "Way"),
 }
 
 

@@ -43,7 +43,7 @@ import {
 } from "./generated/operations.ts";
 import { Pages, pagesOf, refusePaging, type Page } from "./pages.ts";
 import { asked, HITS, type Recalled } from "./questions.ts";
-import { treeOf, type Tree } from "./tree.ts";
+import { treeOf, waysBeside, type Tree, type Way } from "./tree.ts";
 import { changesOf } from "./watching.ts";
 import type { Keyed, Matched, Sent } from "./wire.ts";
 import { AnswerWriter, type WriterOptions } from "./writing.ts";
@@ -548,6 +548,17 @@ export class Conversation {
 	/** Return the history of the whole fork tree: every entry with the one before it, and every branch. */
 	async tree(options: Sent = {}): Promise<Tree> {
 		return treeOf(this.#api, await this.resolve(options), options);
+	}
+
+	/**
+	 * Return the ways on from the place just before a history entry: its own, and all others.
+	 *
+	 * Each with its tokens, cost, time, failures and score, by which tries are compared. Throws NotFoundError if no
+	 * branch shows the entry in its history.
+	 */
+	async ways(entry: EntryOrId, options: Sent = {}): Promise<Way[]> {
+		const lines = await treeOf(this.#api, await this.resolve(options), { ...options, view: "line" });
+		return waysBeside(lines, idOf(entry));
 	}
 
 	// Reading

@@ -31,5 +31,5 @@ export { roleOf, textOf, type EntryOrId, type Role, type Said } from "./messages
 export type * from "./generated/operations.ts";
 export { Pages, type Page } from "./pages.ts";
 export type { Credential, Limits } from "./sending.ts";
-export type { Tree } from "./tree.ts";
+export type { Tree, Way } from "./tree.ts";
 export type { Keyed, Matched, RawAnswer, Sent } from "./wire.ts";

@@ -223,6 +223,10 @@ class UnavailableError(ForkloreError):
         self.retry_after_s = retry_after_s
 
 
+class TextRefusedError(UnavailableError):
+    """The model of recall refuses a text, and would do so again."""
+
+
 class StoreFailedError(ForkloreError):
     """The folder that keeps the data cannot be used. To try again is in vain until somebody helps.
 

@@ -199,7 +199,7 @@ def item_in(text: str) -> Item:
             for name, value in item.items():
                 if "B" in value:
                     item[name] = {"B": a2b_base64(value["B"])}
-                elif "S" not in value:
+                elif "S" not in value and name != schema.VECTOR:  # which has numbers only
                     item[name] = _with_bytes(value)
     except (AttributeError, RecursionError, TypeError, ValueError):
         raise DamagedRowError from None

@@ -7,6 +7,7 @@ formats", and "Constraints".
 import re
 from collections.abc import Mapping
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
+from functools import lru_cache
 from typing import Any
 
 from forklore_service.storage.connection import Item
@@ -69,8 +70,8 @@ def _checked(value: Value, depth: int) -> tuple[Value, int]:
         case "S" if isinstance(held, str):
             return value, len(held) if held.isascii() else text_bytes(held)
         case "N" if isinstance(held, str):
-            number = checked_number(held)
-            return (value if number == held else {"N": number}), _number_bytes(number)
+            number, taken = _sized_number(held)
+            return (value if number == held else {"N": number}), taken
         case "B" if isinstance(held, bytes):
             return value, len(held)
         case "BOOL" if isinstance(held, bool):
@@ -110,6 +111,13 @@ def _checked_set(kind: str, held: list[Any]) -> tuple[Value, int]:
         raise InvalidError("One or more parameter values were invalid: a set is empty or holds a value twice")
     ordered = sorted(values, key=Decimal) if kind == "NS" else sorted(values)
     return {kind: ordered}, sum(taken for _, taken in members)
+
+
+@lru_cache(maxsize=1024)
+def _sized_number(text: str) -> tuple[str, int]:
+    """Return a number in its one form, and its bytes. A vector has few different ones."""
+    number = checked_number(text)
+    return number, _number_bytes(number)
 
 
 def checked_number(text: str) -> str:

@@ -37,8 +37,10 @@ CREATE TRIGGER IF NOT EXISTS vector_gone AFTER DELETE ON item
 """
 """searched: the attributes that a search may ask for, as JSON."""
 TOP_MAX = 100
-AT_ONCE = 4_096
-"""So many vectors are compared at a time. As numbers of 4 bytes they take 4 MB."""
+BLOCK_MAX = 65_536
+"""So many vectors lie side by side in memory, in 16 MB."""
+AT_ONCE = 1_024
+"""So many vectors are read, or compared, at a time. As numbers of 4 bytes they take 1 MB."""
 _ONE = re.compile(r"(#?\w+) = (:\w+)", re.ASCII)
 _KEYS = (schema.PARTITION_KEY, schema.SORT_KEY)
 
@@ -164,7 +166,7 @@ class _Block:
 
     @property
     def is_full(self) -> bool:
-        return len(self.numbers) >= AT_ONCE
+        return len(self.numbers) >= BLOCK_MAX
 
     def add(self, number: int, codes: Sequence[int], vector: bytes) -> None:
         self.numbers.append(number)
@@ -205,13 +207,10 @@ class _NumpyBlock(_Block):
         chosen = np.ones(len(codes), "bool")
         for place, code in wanted.items():
             chosen &= codes[:, place] == code
-        vectors, lengths = np.frombuffer(self.vectors, "int8").reshape(-1, schema.DIMENSIONS), self._lengths()
-        if not chosen.all():
-            vectors, lengths = vectors[chosen], lengths[chosen]
+        numbers, lengths = np.frombuffer(self.numbers, "int64")[chosen], self._lengths()[chosen]
         asked = np.frombuffer(search.vector, "int8").astype("float32")
-        products = np.einsum("ij,j->i", vectors.astype("float32"), asked)  # `@` would use all cores
+        products = self._products(asked, None if chosen.all() else np.flatnonzero(chosen))
         far = 1 - products.astype("float64") / (lengths * (math.hypot(*asked.tolist()) or 1))
-        numbers = np.frombuffer(self.numbers, "int64")[chosen]
         if len(far) > search.top:
             near = np.flatnonzero(far <= np.partition(far, search.top - 1)[search.top - 1])
             far, numbers = far[near], numbers[near]
@@ -222,14 +221,31 @@ class _NumpyBlock(_Block):
         super().drop(numbers)
         self._known_lengths = ()
 
+    def _products(self, asked: Any, places: Any) -> Any:
+        """Return the product of a vector and each of those at some places; None: of all."""
+        import numpy as np
+
+        whole = np.frombuffer(self.vectors, "int8").reshape(-1, schema.DIMENSIONS)
+        products = np.empty(len(whole if places is None else places), "float32")
+        wide = np.empty((AT_ONCE, schema.DIMENSIONS), "float32")
+        for at in range(0, len(products), AT_ONCE):
+            some = slice(at, at + AT_ONCE)
+            part = whole[some if places is None else places[some]]
+            wide[: len(part)] = part
+            # `@` would use all cores
+            np.einsum("ij,j->i", wide[: len(part)], asked, out=products[some])
+        return products
+
     def _lengths(self) -> Any:
         """Return the length of each vector; 1 of one without a direction."""
         import numpy as np
 
-        if len(self._known_lengths) < len(self.numbers):
-            whole = np.frombuffer(self.vectors, "int8").reshape(-1, schema.DIMENSIONS).astype("float32")
-            lengths = np.sqrt(np.einsum("ij,ij->i", whole, whole).astype("float64"))
-            self._known_lengths = np.where(lengths == 0, 1, lengths)
+        known = len(self._known_lengths)
+        for at in range(known, len(self.numbers), AT_ONCE):
+            some = self.vectors[at * schema.DIMENSIONS : (at + AT_ONCE) * schema.DIMENSIONS]
+            wide = np.frombuffer(some, "int8").reshape(-1, schema.DIMENSIONS).astype("float32")
+            lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide).astype("float64"))
+            self._known_lengths = np.append(self._known_lengths, np.where(lengths == 0, 1, lengths))
         return self._known_lengths
 
 

@@ -5,6 +5,8 @@ tokens is its vector. Its own code needs more packages than its two files do, wh
 """
 
 import json
+import pkgutil
+import sys
 import threading
 from functools import cached_property
 from importlib.util import find_spec
@@ -33,6 +35,23 @@ def nearness_by(model: Embed | str | None) -> EmbeddedTexts | None:
     if model != WORDLLAMA:
         raise DataError(f"there is no model {model!r} for recall: name {WORDLLAMA!r}, or give a function")
     return EmbeddedTexts(Wordllama(), WORDLLAMA)
+
+
+def nearness_named(named: str | None) -> EmbeddedTexts | None:
+    """Return what compares texts by a model that a command line names; a function by `module:name`.
+
+    Raises DataError, with a line for people, if there is none.
+    """
+    if named is None or ":" not in named:
+        return nearness_by(named)
+    sys.path.append(str(Path.cwd()))  # a script has its own folder there
+    try:
+        function = pkgutil.resolve_name(named)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise DataError(f"the model for recall, {named}, cannot be imported: {error}") from error
+    if not callable(function):
+        raise DataError(f"the model for recall, {named}, is no function")
+    return nearness_by(function)
 
 
 def is_installed() -> bool:

@@ -19,13 +19,12 @@ from typing import Any, NoReturn
 import uvicorn
 
 from forklore_local.in_process.folder import FILE, DataError
-from forklore_local.in_process.models import nearness_by
+from forklore_local.in_process.models import nearness_named
 from forklore_local.in_process.opened import Opened
 from forklore_local.in_process.upkeep import require_readable
 from forklore_local.in_process.worker import Worker
 from forklore_local.server.asgi import App, Headers, Receive, Scope, Send
 from forklore_local.server.callers import Callers
-from forklore_local.server.calling import find
 from forklore_local.server.commits import Commits
 from forklore_local.server.cors import with_cors
 from forklore_local.server.events import Events
@@ -178,7 +177,7 @@ class _Server:
         """
         arguments = self._arguments
         self._require_verified(arguments.host)
-        _nearness(arguments.recall)
+        nearness_named(arguments.recall or None)
         if arguments.data is not None and (arguments.data / FILE).exists():
             require_readable(arguments.data)
         tokens = "nobody verifies tokens" if not self._verifies else _tokens_told(arguments)
@@ -274,7 +273,7 @@ class _Server:
             try:
                 self._require_in_place()
                 events.open(self._environment)
-                nearness = _nearness(arguments.recall)
+                nearness = nearness_named(arguments.recall or None)
                 objects, opened = _open_store(
                     arguments.data, events, stack, is_first=is_first, nearness=nearness
                 )
@@ -376,20 +375,6 @@ def _workers(asked: int | None, data: Path | None) -> int:
             _log.warning("one_process", extra={"means": "this system cannot share a port between several"})
         return 1
     return workers
-
-
-def _nearness(named: str) -> Nearness | None:
-    """Return what compares texts by the model that `--recall` names.
-
-    Raises DataError, with a line for people, if there is none.
-    """
-    if ":" not in named:
-        return nearness_by(named or None)
-    sys.path.append(str(Path.cwd()))  # a script has its own folder there
-    try:
-        return nearness_by(find(named))
-    except (ImportError, AttributeError) as error:
-        raise DataError(f"--recall cannot import {named}: {error}") from error
 
 
 def _store_told(data: Path | None, workers: int) -> str:

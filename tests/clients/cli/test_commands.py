@@ -1,5 +1,6 @@
 """What each command does to a store, and what it prints in a pipe."""
 
+import csv
 import json
 import re
 import shlex
@@ -45,6 +46,62 @@ def test_say_makes_a_name_and_then_appends(run: Forklore) -> None:
         [{"role": "AI", "text": "hi"}],
     ]
     assert objects(run("log trip --reverse --json").out) == entries
+
+
+def test_alternatives_tell_what_each_way_took(run: Forklore, folder: Path) -> None:
+    question = objects(run('say trip "Which sea?" --json').out)[0]["id"]
+    with forklore.Forklore.local(user=run.options[-1], data=folder) as fl:
+        chat = fl.named("trip")
+        for words, score, cost in (("=1+2", 0.5, 0.1), ("Two, words", None, 0.2), ("Black", True, 0.0)):
+            fork = chat.fork(after=question)
+            used = {"inputTokens": 3, "outputTokens": 4, "costUsd": cost}
+            fork.say("user", "And then?", usage=used)
+            fork.say("ai", words, usage=used)
+            metadata = {"model": words[:1], "same": [1]} | ({} if score is None else {"score": score})
+            fork.update(metadata=metadata, tags={"kind": "sea"})
+        bare = chat.fork(after=question, metadata={"same": [1]})
+        last = fl.conversation(bare.id).forks().list()[-2].conversation_id
+
+    ways = objects(run(f"alternatives {last} -2 --json").out)
+    table = list(csv.reader(run(f"alternatives {last} -2 --csv").lines))
+    shown = rows(run(f"alternatives {last} -2").out)
+
+    assert [one["last"] for one in ways] == ["=1+2", "Two, words", "Black", ""]
+    assert [one["first"] for one in ways] == ["And then?"] * 3 + [""]
+    assert [one["score"] for one in ways] == [0.5, None, None, None]  # true is no number
+    assert [one["costUsd"] for one in ways] == [0.2, 0.4, 0, 0]
+    assert [one["inputTokens"] + one["outputTokens"] for one in ways] == [14, 14, 14, 0]
+    assert [one["entries"] for one in ways] == [2, 2, 2, 0]
+    assert ways[3]["conversationId"] == bare.id
+    assert table[0][-3:] == ["current", "tags", "metadata.model"]
+    assert [row[3] for row in table[1:]] == ["'=1+2", "Two, words", "Black", ""]
+    assert [row[-2:] for row in table[1:]] == [
+        ["kind:sea", "'="],
+        ["kind:sea", "T"],
+        ["kind:sea", "B"],
+        ["", ""],
+    ]
+    assert [row[1] for row in shown] == [one["conversationId"] for one in ways]
+
+
+def test_ways_begin_a_history_and_outlive_the_branch_that_began_them(run: Forklore, folder: Path) -> None:
+    with forklore.Forklore.local(user=run.options[-1], data=folder) as fl:
+        chat = fl.named("talk")
+        first = chat.say("user", "one")
+        other = chat.fork(before=first)
+        other.say("user", "two")
+        own = other.fork()
+        own.say("ai", "three")
+        other.delete()
+
+        ways = chat.ways(first)
+
+    assert [(one.conversation_id, one.first, one.last) for one in ways] == [
+        (chat.id, "one", "one"),
+        (own.id, "two", "three"),
+    ]
+    assert run(f"alternatives talk {own.id}").code == 3
+    assert run("alternatives talk -1 --csv --json").code == 2
 
 
 def test_say_reads_standard_input(run: Forklore) -> None:
@@ -289,6 +346,10 @@ REFUSED = [
     "grep",
     "recall",
     "recall x --around 4",
+    "recall x --status",
+    "recall --status --rebuild",
+    "recall x --model wordllama",
+    "recall --status --model wordllama-2",
     "",
     "frob",
     "--frob ls",
@@ -602,6 +663,21 @@ def test_recall_answers_a_question_with_what_the_branch_says(trip: Forklore) -> 
     assert shown[0].startswith(trip.id_of("trip"))
     assert [line.startswith("*") for line in shown[1:]] == ["Lisbon?" in line for line in shown[1:]]
     assert (trip("recall xyzzy --words").code, trip("recall xyzzy --words").out) == (1, "")
+
+
+def test_recall_tells_how_many_entries_have_vectors_and_makes_the_others(trip: Forklore) -> None:
+    with_model = "--model tests.support.meaning:vectors_of"
+    before = trip(f"recall --status {with_model} --json")
+    assert before.code == 1
+    [told] = objects(before.out)
+    assert (told["type"], told["embedded"]) == ("vectors", 0)
+
+    made = trip(f"recall --rebuild {with_model}")
+    count = told["waiting"]
+    assert (made.code, made.out) == (0, f"{count} of {count} entries have vectors of {told['model']}\n")
+    other = trip("recall --status --model tests.support.meaning:by_length")
+    assert other.code == 1
+    assert other.lines[1:] == [f"{count} of the others have vectors of {told['model']}"]
 
 
 def test_share_lets_in_and_changes_and_removes(trip: Forklore) -> None:

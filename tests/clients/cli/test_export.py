@@ -3,11 +3,13 @@
 import io
 import itertools
 import json
+import re
 import uuid
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
+from html.parser import HTMLParser
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -642,6 +644,98 @@ def test_markdown_is_for_people(run: Forklore, talk: str) -> None:
 
     assert text.startswith("# Rain\n\n## system, 2024-05-01 10:00:00 UTC\n\nBe brief\n\n## user")
     assert 'I look 🐟.\n\n[calls sky {"d":1}]' in text
+
+
+HOSTILE = """<script>alert(1)</script> [x](javascript:alert(1)) [y](https://here.example) \x07
+![far](https://far.example/a.png) ![](data:image/svg+xml;base64,PHN2Zz4=) ![](data:image/png;base64,AA==)
+
+<img src=x onerror=alert(1)> a"""
+
+
+class Page(HTMLParser):
+    """A page that is read: its elements in order, which all are closed where they must be."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in ("meta", "img", "hr", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data if "style" not in self.open else ""
+
+    def all(self, tag: str, member: str) -> list[str]:
+        """Return a member of all elements with a tag."""
+        return [held[member] or "" for one, held in self.seen if one == tag and member in held]
+
+
+@pytest.mark.parametrize("code", ["```python\nx = 1 # y\n```", "```odd\n<b>\n```", "```diff\n+new\n```"])
+def test_a_page_shows_what_is_said_and_loads_and_runs_nothing(
+    run: Forklore, tmp_path: Path, code: str
+) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "<sky>", "arguments": '{"d":"<i>"}'}}
+    said = [
+        {"role": "user", "content": HOSTILE},
+        {
+            "role": "assistant",
+            "content": f"# Now\n{code}\n\n|a|b|\n|-|-:|\n|1|2|\n\n1. ~~x~~",
+            "tool_calls": [call],
+        },
+        {"role": "tool", "content": "wet <b>", "tool_call_id": "c", "name": "sky"},
+        {"role": "assistant", "content": "Again.", "tool_calls": [call, {**call, "id": "open"}]},
+        {"role": "tool", "content": "dry", "tool_call_id": "c", "name": "sky"},
+        {"role": "tool", "content": "of nobody", "tool_call_id": "other", "name": "sky"},
+    ]
+    (tmp_path / "in.json").write_text(json.dumps({"id": "p", "title": "</title><b>", "messages": said}))
+    talk = run(f"import {tmp_path}/in.json").lines[0].split("\t")[0]
+
+    text = run(f"export {talk} --format html").out
+
+    page = Page(text)
+    assert page.open == []
+    assert {tag for tag, _ in page.seen}.isdisjoint({"script", "b ", "link", "iframe", "object"})
+    assert "default-src 'none'" in page.all("meta", "content")[0]
+    assert page.all("img", "src") == ["data:image/png;base64,AA=="]
+    assert page.all("a", "href") == ["https://here.example", "https://far.example/a.png"]
+    assert not re.search(r"url\((?!data:)", text)
+    assert "@import" not in text
+    order = [
+        "<script>alert(1)",
+        "onerror",
+        "Now",
+        "<sky>",
+        "<i>",
+        "wet <b>",
+        "Again.",
+        "dry",
+        "no result",
+        "of nobody",
+    ]
+    places = [page.words.index(one) for one in order]
+    assert places == sorted(places)
+    assert page.words.count("wet <b>") == page.words.count("dry") == 1
+    styled = set(re.findall(r"\.([a-z][\w-]*)", text.partition("</style>")[0]))
+    used = {one for _, held in page.seen for one in (held.get("class") or "").split()}
+    assert used <= styled | {"ai", "system", "tool"}
+
+
+def test_a_page_holds_the_bytes_of_files(run: Forklore, shown: str) -> None:
+    page = Page(run(f"export {shown} --format html").out)
+
+    held = b64encode(PICTURE).decode(), b64encode(FILM).decode()
+    assert page.all("img", "src") == [f"data:image/png;base64,{held[0]}"]
+    assert page.all("video", "src") == [f"data:video/mp4;base64,{held[1]}"]
+    assert page.all("a", "download") == ["a.pdf", "a.txt"]
+    assert page.all("a", "href")[1] == f"data:application/octet-stream;base64,{b64encode(b'note').decode()}"
 
 
 def test_a_format_is_known_and_goes_with_one_conversation(run: Forklore, talk: str) -> None:

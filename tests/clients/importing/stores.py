@@ -41,8 +41,10 @@ def trees(run: Forklore) -> list[list[dict[str, Any]]]:
 
 def lines(run: Forklore, conversation: str) -> list[Line]:
     """Return what a conversation shows."""
-    entries = [json.loads(line) for line in run(f"log {conversation} --json --reverse -n 10000").lines]
-    return [line for entry in entries for line in _lines_of(entry["content"][0])]
+    _, data, _, user = run.options
+    with forklore.Forklore.local(user=user, data=data) as client:
+        entries = client.conversation(conversation).entries(page_entries=1_000)
+        return [line for entry in entries for line in _lines_of(entry.content[0])]
 
 
 def texts(run: Forklore, conversation: str) -> list[str]:

@@ -2,9 +2,7 @@
 
 import json
 import shutil
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -12,11 +10,12 @@ from typing import Any
 import pytest
 
 from tests.clients.cli.running import Forklore
+from tests.clients.importing.formats.shapes import database_of
 from tests.clients.importing.stores import Line, lines, rows, trees
 
 PROGRAMS = Path(__file__).parent / "programs"
-READ = ("claude-code", "codex")
-"""The programs that have a reader."""
+READ = ("claude-code", "codex", "llm")
+"""The programs in whose files a session goes on from another one, so that an import joins them."""
 
 
 def sessions(program: str, target: Path) -> Path:
@@ -24,8 +23,7 @@ def sessions(program: str, target: Path) -> Path:
     shutil.copytree(PROGRAMS / program, target)
     (target / "expected.json").unlink()
     for script in target.rglob("*.sql"):
-        with closing(sqlite3.connect(script.with_suffix(".db"))) as database:
-            database.executescript(script.read_text())
+        database_of(script, script.with_suffix(".db"))
         script.unlink()
     return target
 

@@ -9,6 +9,7 @@ import pytest
 
 import forklore
 from tests.clients.cli.running import Forklore
+from tests.clients.importing.formats.shapes import database_of
 
 FIXTURES = Path(__file__).parents[1] / "importing" / "programs"
 
@@ -31,9 +32,15 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def logs(home: Path) -> Path:
+    """The database of llm, with its sessions."""
+    return database_of(FIXTURES / "llm/logs.sql", home / ".config/io.datasette.llm/logs.db")
+
+
+@pytest.fixture
 def run(folder: Path, home: Path) -> Forklore:
     """Run command lines as a user of the test's own, with that home folder."""
     places = dict.fromkeys(("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"), "")
-    places |= dict.fromkeys(("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PAGER"), "")
+    places |= dict.fromkeys(("CLAUDE_CONFIG_DIR", "CODEX_HOME", "LLM_USER_PATH", "PAGER"), "")
     user = f"ann-{uuid.uuid4().hex[:8]}"
     return Forklore(("--data", str(folder), "--user", user), {**places, "HOME": str(home)})

@@ -6,8 +6,10 @@ Here a few lines of shell stand where the program would start. `make programs` r
 import json
 import os
 import shutil
+import sqlite3
 import uuid
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,9 @@ WRITTEN = (
     "copilot-cli",
     "gemini-cli",
     "goose",
+    "llm",
     "opencode",
+    "openhands",
     "pi",
     "qwen-code",
 )
@@ -48,11 +52,21 @@ def installed(home: Path, name: str, script: str) -> dict[str, str]:
     return {"PATH": f"{folder}:{os.environ['PATH']}"}
 
 
+def text_of(file: Path) -> str:
+    """Return the text of a session that was written: of all its files, or of its database."""
+    if file.suffix == ".db":
+        with closing(sqlite3.connect(file)) as database:
+            return "\n".join(database.iterdump())
+    return "".join(one.read_text() for one in [file, *sorted(file.parent.glob("events/*"))])
+
+
 @pytest.mark.parametrize("program", WRITTEN)
-def test_a_branch_is_written_for_each_program(run: Forklore, home: Path, trip: str, program: str) -> None:
+def test_a_branch_is_written_for_each_program(
+    run: Forklore, home: Path, logs: Path, trip: str, program: str
+) -> None:
     told = json.loads(run(f"resume trip --in {program} --folder '{home}' --print --json").out)
 
-    text = Path(told["file"]).read_text()
+    text = text_of(Path(told["file"]))
     assert told["program"] == program
     assert text.index("Two nights in Lisbon?") < text.index("Casa do Jardim.")
     assert not told["isOwn"]
@@ -277,10 +291,35 @@ GOES_ON: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("program", GOES_ON)
+def in_llm(logs: Path) -> None:
+    """Say something as llm does: a message of its own hash behind the thread's last one."""
+    with closing(sqlite3.connect(logs)) as database, database:
+        database.execute("INSERT INTO messages SELECT 'b2:1', tip_message_hash, 'user', NULL FROM threads")
+        database.execute("UPDATE threads SET tip_message_hash = 'b2:1'")
+        database.execute(
+            "INSERT INTO parts (message_hash, position, type, text) VALUES ('b2:1', 0, 'text', ?)", [SAID]
+        )
+
+
+def in_openhands(state: Path) -> None:
+    """Say something as OpenHands does: an event behind the last one."""
+    events = sorted(state.parent.glob("events/*"))
+    told = {"id": NEW, "timestamp": AT, "source": "user", "parent_id": events[-1].stem[12:]}
+    message = {"llm_message": {"role": "user", "content": [{"type": "text", "text": SAID}]}}
+    row = {**told, **message, "kind": "MessageEvent"}
+    (state.parent / f"events/event-{len(events):05}-{NEW}.json").write_text(json.dumps(row))
+
+
+GOES_ON_THERE = {"llm": in_llm, "openhands": in_openhands}
+
+
+@pytest.mark.parametrize("program", [*GOES_ON, *GOES_ON_THERE])
 def test_what_is_said_in_any_program_comes_back_behind_the_branch(
-    run: Forklore, home: Path, tmp_path: Path, program: str
+    run: Forklore, home: Path, logs: Path, tmp_path: Path, program: str
 ) -> None:
+    with closing(sqlite3.connect(logs)) as database, database:
+        for table in ("messages", "parts", "threads", "turns", "turn_search"):
+            database.execute(f"DELETE FROM {table}")
     source = tmp_path / "harbour.json"
     source.write_text(json.dumps(HARBOUR))
     run(f"import '{source}'")
@@ -288,8 +327,12 @@ def test_what_is_said_in_any_program_comes_back_behind_the_branch(
     told = json.loads(run(f"resume {row['id']} --in {program} --folder '{home}' --print --json").out)
     written = Path(told["file"])
     back = tmp_path / "back"
-    back.mkdir()
-    (back / written.name).write_text(GOES_ON[program](written.read_text()))
+    if program in GOES_ON_THERE:
+        shutil.copytree(written.parent, back)
+        GOES_ON_THERE[program](back / written.name)
+    else:
+        back.mkdir()
+        (back / written.name).write_text(GOES_ON[program](written.read_text()))
 
     ran = run(f"collect --in '{back}' --program {program}")
 
@@ -482,3 +525,106 @@ def test_a_call_of_a_tool_keeps_its_space_in_codex(run: Forklore, home: Path) ->
     calls = {(item.get("namespace"), item["name"]) for item in items if item.get("type") == "function_call"}
     assert ("multi_agent_v1", "spawn_agent") in calls
     assert (None, "exec_command") in calls
+
+
+def test_a_thread_of_llm_goes_on_behind_its_own_messages_and_is_gone_when_llm_has_lost_it(
+    run: Forklore, home: Path, logs: Path
+) -> None:
+    run("collect --program llm")
+    [shown] = [row["id"] for row in map(json.loads, run("ls --all --json").lines) if row["isCurrent"]]
+    command = f"resume {shown} --folder '{home}' --print --json"
+
+    own = json.loads(run(command).out)
+    run(f"say {shown} 'And at noon?'")
+    told = json.loads(run(command).out)
+
+    assert (own["isOwn"], told["isOwn"]) == (True, False)
+    with closing(sqlite3.connect(logs)) as database:
+        new = "SELECT count(*) FROM messages WHERE provider_metadata IS NOT NULL"
+        assert database.execute(new).fetchone() == (1,)
+        of_it = "SELECT count(*), max(model) FROM turns WHERE thread_id = ?"
+        assert database.execute(of_it, [shown]).fetchone() == (7, "stand-in")
+        with database:
+            database.execute("DELETE FROM threads WHERE id = ?", [own["commands"][0][-1]])
+    assert "0 new messages" in run("collect --program llm --all").err
+
+
+def test_a_session_that_is_gone_from_its_database_is_written_anew(
+    run: Forklore, home: Path, logs: Path
+) -> None:
+    run("collect --program llm")
+    [shown] = [row["id"] for row in map(json.loads, run("ls --all --json").lines) if row["isCurrent"]]
+    with closing(sqlite3.connect(logs)) as database, database:
+        database.execute("DELETE FROM threads")
+
+    assert not json.loads(run(f"resume {shown} --folder '{home}' --print --json").out)["isOwn"]
+
+
+@pytest.mark.parametrize("made", [None, "CREATE TABLE log (id)"])
+def test_a_database_that_takes_no_session_is_told(
+    run: Forklore, home: Path, trip: str, made: str | None
+) -> None:
+    logs = home / ".config/io.datasette.llm/logs.db"
+    logs.parent.mkdir(parents=True)
+    if made:
+        with closing(sqlite3.connect(logs)) as database:
+            database.execute(made)
+
+    ran = run(f"resume {trip} --in llm --folder '{home}' --print")
+
+    assert ran.code == 2
+    assert ("has no database" in ran.err) is (made is None)
+    assert logs.exists() is bool(made)
+
+
+def test_a_folder_of_a_session_is_written_whole_and_what_stood_there_is_kept_aside(
+    run: Forklore, home: Path, trip: str
+) -> None:
+    command = f"resume trip --in openhands --folder '{home}' --print --json"
+    state = Path(json.loads(run(command).out)["file"])
+    in_openhands(state)
+
+    run(command)
+    run("say trip 'One more.'")
+    run(command)
+
+    assert run("log trip --oneline").out.count(SAID) == 1
+    numbers = [one.name[6:11] for one in sorted(state.parent.glob("events/*"))]
+    assert numbers == [f"{at:05}" for at in range(5)]
+    assert len([*(home / ".local/state/forklore").rglob("base_state.json")]) == 2
+
+
+def test_what_is_said_after_an_older_entry_comes_back_into_the_fork_that_resume_has_made(
+    run: Forklore, home: Path, trip: str
+) -> None:
+    shutil.rmtree(home / ".claude")
+    ran = run(f"resume trip --at -2 --in claude --folder '{home}' --print --json")
+    fork = ran.err.rpartition("goes on in a fork: ")[2].split()[0]
+    file = Path(json.loads(ran.out)["file"])
+    file.write_text(GOES_ON["claude-code"](file.read_text()))
+
+    run("collect --program claude-code")
+
+    assert run(f"log {fork} --oneline").out.count(SAID) == 1
+    assert len(run("ls --all --json").lines) == 2
+
+
+def test_a_thread_of_llm_that_has_no_messages_of_its_own_comes_back_into_its_fork(
+    run: Forklore, home: Path, logs: Path
+) -> None:
+    run("collect --program llm")
+    [shown] = [row["id"] for row in map(json.loads, run("ls --all --json").lines) if row["isCurrent"]]
+    ran = run(f"resume {shown} --at -3 --folder '{home}' --print --json")
+    fork = ran.err.rpartition("goes on in a fork: ")[2].split()[0]
+    with closing(sqlite3.connect(logs)) as database, database:
+        new = "INSERT INTO messages SELECT 'b2:1', tip_message_hash, 'user', NULL FROM threads WHERE id = ?"
+        database.execute(new, [fork])
+        database.execute("UPDATE threads SET tip_message_hash = 'b2:1' WHERE id = ?", [fork])
+        said = "INSERT INTO parts (message_hash, position, type, text) VALUES ('b2:1', 0, 'text', ?)"
+        database.execute(said, [SAID])
+    before = len(run("ls --all --json").lines)
+
+    run("collect --program llm")
+
+    assert run(f"log {fork} --oneline").out.count(SAID) == 1
+    assert len(run("ls --all --json").lines) == before

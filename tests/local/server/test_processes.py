@@ -288,7 +288,11 @@ def test_a_number_of_workers_that_cannot_be_is_refused(
         (TWO, {"FORKLORE_DYNAMODB_ENDPOINT": "http://127.0.0.1:9"}, "--workers needs --data"),
         (["--data", "data", *TWO], {"FORKLORE_DYNAMODB_ENDPOINT": "http://127.0.0.1:9"}, "--data and FORKL"),
         (["--data", "data", *TWO, "--on-event", "nothing:at_all"], {}, "--on-event nothing:at_all"),
-        (["--data", "data", "--recall", "nothing:at_all"], {}, "--recall cannot import nothing:at_all: "),
+        (
+            ["--data", "data", "--recall", "nothing:at_all"],
+            {},
+            "the model for recall, nothing:at_all, cannot be imported: ",
+        ),
         (["--recall", "nothing"], {}, "there is no model 'nothing' for recall"),
         (["--data", "file/data", *TWO], {}, "cannot keep data in"),
     ],

@@ -19,9 +19,9 @@ from tests.service.reliability.faults import Killed
 BATCH_SECONDS = 5.0
 
 
-def filters() -> list[Mapping[str, Any]]:
-    """Return the patterns of the template, one of which a record must fit."""
-    function = read_document()["Resources"]["PublishFunction"]["Properties"]
+def filters(name: str = "PublishFunction") -> list[Mapping[str, Any]]:
+    """Return the patterns of a function of the template, one of which a record must fit."""
+    function = read_document()["Resources"][name]["Properties"]
     found = function["Events"]["Changes"]["Properties"]["FilterCriteria"]["Filters"]
     return [json.loads(one["Pattern"]) for one in found]
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from forklore_service.domain.model import Caller, JobKind
+from forklore_service.usecases.background.embedding import embed
 from forklore_service.usecases.shared import over_all
 from tests.service.reliability.faults import Call, Fault, Killed
 from tests.service.reliability.figures import Measure
@@ -32,20 +33,25 @@ LIMIT_MAX = 60
 class Tree:
     """A random history of a few trees.
 
+    with_stream: whether a function is told what is new and makes the vectors, as on AWS.
     branches: the live ones, by tree. owner: by tree. removed: branches that wait for the worker,
-    with their trees. erased: whether bob is. recalls, over_all, kills: how many
-    there were.
+    with their trees. told: conversations with their trees, of which it was not yet told. erased:
+    whether bob is. recalls, over_all, kills, late: how many there were; late: changes before a
+    write of that function.
     """
 
     store: Store
     random: random.Random
+    with_stream: bool = False
     branches: dict[str, list[str]] = field(default_factory=dict)
     owner: dict[str, Caller] = field(default_factory=dict)
     removed: list[tuple[str, str]] = field(default_factory=list)
+    told: list[tuple[str, str]] = field(default_factory=list)
     erased: bool = False
     recalls: int = 0
     over_all: int = 0
     kills: int = 0
+    late: int = 0
 
     def __post_init__(self) -> None:
         self.process = self.new_process()
@@ -55,12 +61,14 @@ class Tree:
     def new_process(self) -> Process:
         process = Process(self.store)
         process.table.nearness, process.table.by_meaning = nearness(), True
+        process.table.embedded_elsewhere = self.with_stream
         return process
 
     def step(self) -> None:
         moves = [*[self.say] * 6, *[self.fork] * 3, self.remove, self.prune, self.share, self.hand_over]
         moves += [self.embed_and_be_killed, *[self.recall] * 4, self.restart, self.erase_bob]
         moves += [self.begin, self.delete, *[self.recall_all] * 4]
+        moves += [self.embed_new] * 6 * self.with_stream
         self.random.choice(moves)()
 
     def pick(self) -> tuple[str, str]:
@@ -79,6 +87,7 @@ class Tree:
         root, branch = self.pick()
         self.process.ask("appendEntry", self.random.choice(USERS), conversationId=branch, **said(self.text()))
         self.process.ask("appendEntry", self.owner[root], conversationId=branch, **said(self.text()))
+        self.told.append((root, branch))
 
     def fork(self) -> None:
         """Fork anywhere, and say nearly the same there as its sibling does."""
@@ -93,10 +102,11 @@ class Tree:
         self.branches[root].append(made.id)
         for one in (made.id, branch):
             self.process.ask("appendEntry", self.owner[root], conversationId=one, **said(self.text()))
+            self.told.append((root, one))
 
-    def remove(self) -> None:
-        root, branch = self.pick()
-        if len(self.branches[root]) > 1:
+    def remove(self, which: tuple[str, str] | None = None) -> None:
+        root, branch = which or self.pick()
+        if len(self.branches.get(root, [])) > 1 and branch in self.branches[root]:
             asked = {"conversationId": branch, "scope": "branch"}
             assert self.process.ask("deleteConversation", self.owner[root], **asked).status == 204
             self.branches[root].remove(branch)
@@ -160,6 +170,44 @@ class Tree:
         except Killed:
             self.kills += 1
 
+    def embed_new(self) -> None:
+        """Tell a new process what is new. It is killed, or late, or what it is told is lost."""
+        told, self.told = self.told, []
+        if self.random.random() < 0.2:
+            return
+        fault = self.random.choice([Fault.KILL, Fault.KILL_AFTER, None, None])
+        left = self.random.randint(1, 2)
+
+        def choose(call: Call) -> Fault | None:
+            nonlocal left
+            put = [one["Put"]["Item"] for one in call.body.get("TransactItems", []) if "Put" in one]
+            of = [(one["PK"]["S"], one["c"]["S"]) for one in put if "c" in one]
+            left -= bool(of)
+            if left or not of:
+                return None
+            if fault is None:
+                self.change_before(*of[0])
+            return fault
+
+        process = self.new_process()
+        process.faults.begin(choose)
+        try:
+            for root in dict(told):
+                new = {branch for tree, branch in told if tree == root}
+                embed(process.table, nearness(), root, self.random.choice([new, None]))
+        except Killed:
+            self.kills += 1
+            self.told += told
+
+    def change_before(self, root: str, branch: str) -> None:
+        """Change a tree before a late process puts vectors of a branch there."""
+        self.late += 1
+        if self.random.random() < 0.3:
+            self.random.choice([self.erase_bob, self.delete, self.hand_over])()
+        elif len(self.branches[root]) > 1 and branch in self.branches[root]:
+            self.remove((root, branch))
+        self.prune()
+
     def restart(self) -> None:
         self.process = self.new_process()
 
@@ -196,6 +244,10 @@ class Tree:
         self.recalls += 1
 
     def recall_all(self) -> None:
+        is_made_up = not self.with_stream or self.random.random() < 0.5
+        if self.with_stream and is_made_up:
+            for root in self.branches:
+                embed(self.new_process().table, nearness(), root, None)
         caller, question = self.random.choice(USERS), self.text()
         expected = {}
         for branches in self.branches.values():
@@ -210,11 +262,14 @@ class Tree:
             answer = self.page(None, caller, question, cursor)
             assert answer.status == 200, answer
             page = answer.body
-            assert page["complete"]
+            assert page["complete"] or not is_made_up
             found += page["data"]
             cursor = page["afterCursor"]
             if cursor is None:
                 break
+        if not is_made_up:
+            seen = {hit["entryId"] for hit in found}
+            expected = {one: near for one, near in expected.items() if one in seen}
         scores = [float(one["score"]) for one in found]
         assert scores == sorted(scores, reverse=True)
         assert sorted(one["entryId"] for one in found) == sorted(expected)
@@ -249,9 +304,9 @@ def tree(
     monkeypatch.setattr(over_all, "TOP", [3, 12, over_all.TOP][request.param % 3])
     monkeypatch.setattr(over_all, "ALONE_MAX", [0, 4][request.param % 2])
     monkeypatch.setattr(over_all, "SEARCHES_MAX", 10_000)
-    made = Tree(store, random.Random(measure.seed * 100 + request.param))
+    made = Tree(store, random.Random(measure.seed * 100 + request.param), with_stream=request.param % 4 > 1)
     yield made
-    measure.count(recalls=made.recalls, over_all=made.over_all, kills=made.kills)
+    measure.count(recalls=made.recalls, over_all=made.over_all, kills=made.kills, late=made.late)
 
 
 @pytest.mark.failure("killed-embedder")

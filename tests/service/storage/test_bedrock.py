@@ -12,9 +12,10 @@ import pytest
 
 from forklore_service.domain.model import Caller
 from forklore_service.errors import UnavailableError
-from forklore_service.storage.bedrock import MODEL_ID, Titan, make_model_client
+from forklore_service.storage.bedrock import COHERE, TITAN, Cohere, Titan, make_model_client
 from forklore_service.storage.embedded_texts import REMOTE_AT_ONCE, EmbeddedTexts
 from forklore_service.storage.schema import DIMENSIONS
+from forklore_service.usecases.background.embedding import embed
 from tests.service.reliability.service import Process
 from tests.service.reliability.world import said
 from tests.support.meaning import vector_of
@@ -25,9 +26,10 @@ ANN = Caller("ann")
 
 
 class Bedrock(NamedTuple):
-    """titan: what asks it. asked: paths and bodies. failing: what it answers instead."""
+    """titan, cohere: what asks it. asked: paths and bodies. failing: what it answers instead."""
 
     titan: Titan
+    cohere: Cohere
     asked: list[tuple[str, dict[str, Any]]]
     failing: list[tuple[int, str, str]]
 
@@ -46,7 +48,11 @@ def bedrock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bedrock]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             asked.append((self.path, body))
-            answer = json.dumps({"embedding": vector_of(body["inputText"]), "inputTextTokenCount": 1})
+            if "texts" in body:
+                of = {"float": [vector_of(text) for text in body["texts"]]}
+                answer = json.dumps({"embeddings": of, "response_type": "embeddings_by_type"})
+            else:
+                answer = json.dumps({"embedding": vector_of(body["inputText"]), "inputTextTokenCount": 1})
             status, code, text = failing[0] if failing else (200, "", answer)
             self.send_response(status)
             if code:
@@ -61,7 +67,7 @@ def bedrock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bedrock]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         client = make_model_client(f"http://127.0.0.1:{server.server_port}", region="us-east-1")
-        yield Bedrock(Titan(client), asked, failing)
+        yield Bedrock(Titan(client), Cohere(client), asked, failing)
         client.close()
         server.shutdown()
 
@@ -88,12 +94,53 @@ def test_each_text_is_a_request_and_the_vectors_are_in_the_order_of_the_texts(be
     texts = ["The inn", "A sardine", "Ü" * 1500]
 
     assert bedrock.titan(texts) == [vector_of(text) for text in texts]
-    path = f"/model/{MODEL_ID.replace(':', '%3A')}/invoke"
+    path = f"/model/{TITAN.replace(':', '%3A')}/invoke"
     assert {one for one, _ in bedrock.asked} == {path}
     bodies = sorted((body for _, body in bedrock.asked), key=lambda body: texts.index(body["inputText"]))
     assert bodies == [{"inputText": text, "dimensions": DIMENSIONS, "normalize": True} for text in texts]
 
 
+def test_cohere_is_asked_for_several_texts_at_once_and_for_questions_by_another_kind(
+    bedrock: Bedrock,
+) -> None:
+    texts = [f"inn {number}" for number in range(REMOTE_AT_ONCE + 1)]
+    nearness = EmbeddedTexts(
+        bedrock.cohere, "cohere-v4", is_remote=True, of_questions=bedrock.cohere.of_questions
+    )
+
+    for _ in range(2):
+        packed = nearness.vectors(texts)
+        assert nearness.compare(texts[0], packed)[0] == pytest.approx(1, abs=1e-4)
+        assert nearness.asked(texts[0]) == packed[0]
+
+    assert {path for path, _ in bedrock.asked} == {f"/model/{COHERE.replace(':', '%3A')}/invoke"}
+    how = {"embedding_types": ["float"], "output_dimension": DIMENSIONS}
+    assert [body for _, body in bedrock.asked] == [
+        {"texts": texts[:-1], "input_type": "search_document", **how},
+        {"texts": texts[-1:], "input_type": "search_document", **how},
+        {"texts": texts[:1], "input_type": "search_query", **how},
+    ]
+
+
+def test_vectors_of_another_model_are_made_anew_and_never_compared(
+    process: Process, bedrock: Bedrock, store: Store
+) -> None:
+    process.table.by_meaning = True
+    trip = say(process, "The inn near the river")
+    assert len(search(process, searchType="semantic").body["data"]) == 1
+    other = Process(store)
+    other.table.by_meaning = other.table.embedded_elsewhere = True
+    other.table.nearness = EmbeddedTexts(
+        bedrock.cohere, "cohere-v4", is_remote=True, of_questions=bedrock.cohere.of_questions
+    )
+
+    assert search(other, searchType="semantic").body["data"] == []
+    embed(other.table, other.table.nearness, trip, None)
+    assert len(search(other, searchType="semantic").body["data"]) == 1
+    assert search(process, searchType="semantic").body["data"] == []
+
+
+@pytest.mark.parametrize("ask", ["titan", "cohere"])
 @pytest.mark.parametrize(
     ("status", "code", "body"),
     [
@@ -107,12 +154,12 @@ def test_each_text_is_a_request_and_the_vectors_are_in_the_order_of_the_texts(be
     ],
 )
 def test_a_failure_is_one_error_that_names_no_text(
-    bedrock: Bedrock, status: int, code: str, body: str
+    bedrock: Bedrock, ask: str, status: int, code: str, body: str
 ) -> None:
     bedrock.failing.append((status, code, body))
 
     with pytest.raises(UnavailableError, match=f"the model of recall failed: {code}") as failed:
-        bedrock.titan(["secret"])
+        getattr(bedrock, ask)(["secret"])
     assert "secret" not in str(failed.value)
     assert failed.value.__cause__ is None
     assert len(bedrock.asked) == (3 if status in {429, 500} else 1)
@@ -153,6 +200,24 @@ def test_what_has_no_vector_is_not_sent_to_it(process: Process, bedrock: Bedrock
         assert [one["line"]["text"] for one in answer.body["data"]] == ["One lodging"]
     assert search(process, searchType="semantic").status == 501
     assert bedrock.asked == []
+
+
+def test_with_the_index_all_conversations_are_searched_and_everybodys_are_not(
+    process: Process, bedrock: Bedrock
+) -> None:
+    process.table.by_meaning = True
+    for text in ("The inn near the river", "Sardine, grilled"):
+        say(process, text)
+
+    for _ in range(2):
+        answer = search(process, searchType="semantic")
+        assert answer.body["data"][0]["line"]["text"] == "The inn near the river"
+    assert len(bedrock.asked) == 3
+    admin = Caller("root", None, frozenset({"admin"}))
+    asked = {"query": "Which lodging?", "searchType": "semantic"}
+    of_ann = process.ask("adminSearchConversations", admin, **asked, userId="ann")
+    assert of_ann.body["data"][0]["line"]["text"] == "The inn near the river"
+    assert process.ask("adminSearchConversations", admin, **asked).status == 501
 
 
 def test_what_was_answered_before_a_failure_is_not_asked_and_paid_again(bedrock: Bedrock) -> None:

@@ -335,6 +335,25 @@ def test_a_clock_that_aws_refuses_is_unavailable_and_not_a_bug(code: str) -> Non
     assert (len(line.sent), line.slept) == (1, [])
 
 
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        ("Cannot search backfilling vector index: byMeaning", UnavailableError),
+        ("The table does not have the specified index: byMeaning", UnavailableError),
+        ("Input search vector dimension 1 does not match vector index dimension 256", ClientError),
+    ],
+)
+def test_an_index_of_vectors_that_is_being_made_is_unavailable_and_asked_once(
+    message: str, error: type[Exception]
+) -> None:
+    line = Line(lambda: failure("ValidationException", message=message))
+
+    with pytest.raises(error):
+        line.connection.call("search_vectors", Deadline.after(SOON), SearchVector=[{"N": "1"}], TopK=1)
+
+    assert (len(line.sent), line.slept) == (1, [])
+
+
 def test_a_failed_condition_shows_the_item_as_it_stands(store: Store) -> None:
     connection = store.process().connection
     new = {

@@ -10,6 +10,8 @@ export const PROGRAMS = [
 	["gemini-cli", "Gemini CLI"],
 	["qwen-code", "Qwen Code"],
 	["goose", "Goose"],
+	["llm", "llm"],
+	["openhands", "OpenHands"],
 	["continue", "Continue"],
 ] as const;
 

@@ -68,20 +68,27 @@ class Files:
 
 
 def inline_of(part: Part) -> Inline | None:
-    """Return the file that a part holds, as providers spell it; None if it holds none.
+    """Return the file that a part holds, as providers and programs spell it; None if it holds none.
 
     >>> inline_of({"type": "input_image", "image_url": "data:image/png;base64,AA=="})
     Inline(name='', content_type='image/png', data='AA==')
+    >>> inline_of({"type": "image", "mimeType": "image/png", "data": "AA=="})
+    Inline(name='', content_type='image/png', data='AA==')
     """
-    source = _mapped(part.get("source"))
-    if source.get("type") == "base64" and part.get("type") in ("image", "document"):
-        kind, data = source.get("media_type"), source.get("data")
-        if isinstance(kind, str) and isinstance(data, str):
-            return Inline(str(part.get("title") or ""), kind, data)
+    held = [one for one in (part.get("source"), part.get("inlineData"), part) if isinstance(one, Mapping)]
+    for one in held:
+        kind = next((one[name] for name in _TYPES if isinstance(one.get(name), str)), None)
+        if kind is not None and isinstance(one.get("data"), str) and one.get("type") != "text":
+            return Inline(str(part.get("title") or ""), kind, one["data"])
     named = _mapped(part.get("file")) or part
-    held = _mapped(part.get("image_url")).get("url") or part.get("image_url") or named.get("file_data")
-    found = _DATA_URL.fullmatch(held) if isinstance(held, str) else None
+    urls = part.get("image_urls")
+    url = _mapped(part.get("image_url")).get("url") or part.get("image_url") or named.get("file_data")
+    url = url or part.get("url") or (urls[0] if isinstance(urls, list) and urls else None)
+    found = _DATA_URL.fullmatch(url) if isinstance(url, str) else None
     return Inline(str(named.get("filename") or ""), found[1], found[2]) if found else None
+
+
+_TYPES = ("media_type", "mimeType", "mime_type", "mediaType")
 
 
 def _mapped(value: Any) -> Mapping[str, Any]:

@@ -25,7 +25,8 @@ class Turn:
 
     parts: what it says; a part may hold the bytes of a file. files: the attachments that it names.
     lost: the files that are no attachments. source: what an import has told of it. kept: if it is a
-    summary, the ids of the entries before it that a model still has: behind it, or before it.
+    summary, the ids of the entries before it that a model still has: behind it, or before it. key:
+    of the entry: what its source knows it by.
     """
 
     turn_id: str
@@ -36,6 +37,7 @@ class Turn:
     lost: Sequence[Part] = ()
     source: Mapping[str, Any] = field(default_factory=dict)
     kept: Sequence[str] = ()
+    key: str = ""
 
     @property
     def is_summary(self) -> bool:
@@ -98,7 +100,8 @@ def turns_of(entries: Iterable[Entry]) -> Iterator[Turn]:
         lost = [one for one in attached_in(first) if one.get("id") not in {file.id for file in files}]
         source = first.get("source") if is_plain and isinstance(first.get("source"), Mapping) else {}
         kept = [ids[key] for key in source.get("kept", ()) if key in ids]
-        yield Turn(entry.id, role, said_at(entry), parts, files, lost if is_plain else (), source, kept)
+        lost = lost if is_plain else []
+        yield Turn(entry.id, role, said_at(entry), parts, files, lost, source, kept, entry.key or "")
 
 
 Lines = Iterator[str]

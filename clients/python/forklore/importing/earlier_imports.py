@@ -134,9 +134,22 @@ class EarlierImports:
         return session in self._under_way or session in self._of(kind).named
 
     def is_under_way(self, tree: ForeignTree) -> bool:
-        """Tell whether a tree must wait, because what it may be a part of is not there as yet."""
-        named = {tree.tree_id, tree.session, tree.first, tree.origin.session if tree.origin else ""}
+        """Tell whether a tree must wait, because what it may be a part of is not there as yet.
+
+        So does one of several that go on from one session: the newest of them is the current one.
+        """
+        named = {tree.tree_id, tree.session, tree.first}
+        if tree.origin:
+            named |= {tree.origin.session, self._group_of(tree)}
         return bool(tree.session) and not self._under_way.isdisjoint(named - {""})
+
+    def _group_of(self, tree: ForeignTree) -> str:
+        """Return the root of the tree that a tree goes on from; an empty id for none."""
+        if tree.origin is None or tree.is_started:
+            return ""
+        held = self._of(tree.source)
+        row = held.rows.get(held.named.get(tree.origin.session, ""))
+        return _root_of(row, held.rows) if row else ""
 
     def plan(self, draft: Draft, report: ImportReport) -> Plan | Unchanged:
         """Return the plan of a tree, or that it is there as it is in the file. Raises ApiError."""
@@ -153,7 +166,8 @@ class EarlierImports:
             return plan_draft(draft)
         if located.lone is not None:
             self._lone[tree.tree_id] = located.lone
-        held = replace(self._there(draft, located.row), is_written=located.is_written)
+        held = self._there(draft, located.row)
+        held.written = located.row.id if located.is_written else ""
         if not any(line.own for line in held.lines.values()):
             return plan_draft(draft)  # an earlier import came no further than to its beginning
         anchor: Ref | None = None
@@ -161,7 +175,10 @@ class EarlierImports:
             anchor = held.place_of(located.follows)
             if anchor is None:
                 report.add(Reason.LOST_PLACE, f"of {located.follows.session}, by {tree.tree_id}")
-        return plan_draft(draft, held, anchor)
+        group = {self._group_of(tree)} - {""}
+        self._under_way |= group
+        plan = plan_draft(draft, held, anchor)
+        return replace(plan, names=plan.names | group)
 
     def _as_it_was(self, draft: Draft) -> Unchanged | None:
         tree, held = draft.tree, self._of(draft.tree.source)
@@ -185,7 +202,7 @@ class EarlierImports:
         if tree.session and (tree.forklore or tree.tree_id not in held.named):
             native = self._native(tree)
             if native is not None:
-                return _Located(native, is_written=True)
+                return _Located(native, None if tree.is_started else tree.origin, is_written=True)
         row, lone = held.rows.get(held.named.get(tree.tree_id, "")), None
         source = held.rows.get(held.named.get(tree.origin.session, "")) if tree.origin else None
         if row is not None and source is not None:

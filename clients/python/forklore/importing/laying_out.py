@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from forklore.client import jsontext
 from forklore.importing.foreign_trees import ForeignMessage, ForeignTree
 from forklore.importing.plan import PlannedAt, PlannedEntry, PlannedFork
-from forklore.importing.there import Own, Ref, There, last_said
+from forklore.importing.there import Own, Ref, There, ThereLine, last_said
 
 
 class Match(NamedTuple):
@@ -107,6 +107,7 @@ class Laying:
         self._place_of: list[PlannedAt | None] = [None] * len(tree.messages)
         self._there_at: dict[Ref, PlannedAt] = {}
         self._up_to: dict[PlannedAt, PlannedAt] = {}  # of an entry, the last that is in the context
+        self._empty: dict[PlannedAt, int] = {}  # of an entry, the fork after it that is to be gone on in
 
     def laid(self) -> tuple[list[Line], list[PlannedAt]]:
         """Return the conversations, and the place of each message."""
@@ -121,7 +122,7 @@ class Laying:
                 continue
             above = self._above(message) if index not in behind else self._there_at[behind[index]]
             is_child = message.is_child or (message.parent is None and self._tree.is_started)
-            number = None if is_child or above is None else above.conversation
+            number = None if is_child or above is None else self._empty.pop(above, above.conversation)
             if number is None or self._lines[number].tail != above:
                 number = len(self._lines)
                 self._lines.append(Line(fork=self._fork(above, is_child=is_child)))
@@ -193,3 +194,14 @@ class Laying:
                 self._there_at[ref] = self._lines[number].tail or PlannedAt(number, 0)
             if conversation_id in there.others or (last is not None and last > ends[conversation_id]):
                 self._lines[number].tail = None
+        self._lay_empty(there, there.lines.get(there.written))
+
+    def _lay_empty(self, there: There, line: ThereLine | None) -> None:
+        """Lay out the fork that a tree was written out of, if nothing has been said in it."""
+        if line is None or last_said(line.own) is not None:
+            return
+        begin = there.begins_after(line)
+        tail = self._there_at.get(begin) if begin else None
+        if tail is not None:
+            self._empty[tail] = len(self._lines)
+            self._lines.append(Line(line.conversation_id, tail=tail))

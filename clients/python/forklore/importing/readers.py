@@ -108,7 +108,7 @@ BUILT_IN = (
     Importer("openhands", "OpenHands", openhands.is_state, openhands.conversations_of, joins=True),
     Importer("continue", "Continue", continue_cli.is_session, continue_cli.conversations_of, joins=True),
     Importer("kimi-code", "Kimi Code", kimi.is_line, kimi.conversations_of, joins=True),
-    Importer("llm", "llm", llm.is_record, llm.conversations_of, llm.TABLES),
+    Importer("llm", "llm", llm.is_record, llm.conversations_of, llm.TABLES, joins=True),
     Importer(
         "openai-agents",
         "an AdvancedSQLiteSession",

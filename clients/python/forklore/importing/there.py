@@ -55,8 +55,8 @@ class There:
     tree_id: what the ids of its conversations are made of. root: the first conversation. branches:
     for each session or part of one that is known, the conversation where it ends and the key of its
     last entry. others: the conversations of other sessions, in which this one does not go on.
-    numbers: of the messages of sessions that this import has read, with their entries. is_written:
-    the tree to be matched was written out of this one.
+    numbers: of the messages of sessions that this import has read, with their entries. written: the
+    conversation that the tree to be matched was written out of; empty for one of elsewhere.
     """
 
     tree_id: str
@@ -66,7 +66,7 @@ class There:
     newest: str = ""
     others: frozenset[str] = frozenset()
     numbers: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)
-    is_written: bool = False
+    written: str = ""
 
     @cached_property
     def _known(self) -> dict[tuple[str, str], list[Ref]]:
@@ -99,16 +99,21 @@ class There:
         """The entries that follow each in the history; behind None the first ones."""
         found: dict[Ref | None, list[Ref]] = {}
         for line in self.lines.values():
-            anchor, position = (line.forked_at or ("", None, ""))[1:]
-            above = next(iter(self._known.get(("id", anchor or ""), ())), None)
-            if above is not None and position == "before":
-                above = next((ref for ref in self._upwards(*above) if not self.own(ref).epoch), None)
+            above = self.begins_after(line)
             for index, one in enumerate(line.own):
                 if not one.epoch:
                     ref = Ref(line.conversation_id, index)
                     found.setdefault(above, []).append(ref)
                     above = ref
         return found
+
+    def begins_after(self, line: ThereLine) -> Ref | None:
+        """Return the entry of the history that a fork begins after; None without one."""
+        anchor, position = (line.forked_at or ("", None, ""))[1:]
+        above = next(iter(self._known.get(("id", anchor or ""), ())), None)
+        if above is not None and position == "before":
+            return next((ref for ref in self._upwards(*above) if not self.own(ref).epoch), None)
+        return above
 
     def own(self, ref: Ref) -> Own:
         """Return the entry."""
@@ -136,12 +141,12 @@ class There:
 
     def row_of(self, message: ForeignMessage) -> Ref | None:
         """Return the entry that a message is a further row of, as it was written for a program."""
-        return self._beside.get(message.entry_id) if self.is_written and message.entry_id else None
+        return self._beside.get(message.entry_id) if self.written and message.entry_id else None
 
     def with_words(self, above: Ref | None, content: Any) -> Iterator[Ref]:
         """Yield the entries that follow one, and say the same: of a tree that was written out for a
         program that has not kept the ids of all messages."""
-        words = words_of(content) if self.is_written else ""
+        words = words_of(content) if self.written else ""
         for ref in self._next.get(above, ()) if words else ():
             if words_of(self.own(ref).content) == words:
                 yield ref

@@ -18,7 +18,8 @@ class Program:
     name: of its format, too. title: as people call it. folder: of all its sessions, below the home
     folder. variable: of the environment, that names another folder in place of the `parts` of it
     up to there. sessions: patterns of the files that are read as sessions. beside: patterns of what
-    also belongs to one, from the file's own folder. resumed: the command that goes on with a
+    also belongs to one, from the file's own folder. table: of a database, that has the ids of its
+    sessions as `id`. resumed: the command that goes on with a
     session of its own; None for a program that cannot. writer: a module of `exporting.programs`.
     install: how people get it.
     """
@@ -28,6 +29,7 @@ class Program:
     folder: str
     sessions: Sequence[str]
     beside: Sequence[str] = ()
+    table: str = ""
     variable: str = ""
     below: str = ""
     resumed: Sequence[str] | None = None
@@ -96,6 +98,7 @@ PROGRAMS = (
         below="opencode",
         sessions=("opencode.db",),
         beside=_DATABASE,
+        table="session",
         resumed=("opencode", "--session", "{session}"),
         writer="opencode",
         install="npm install -g opencode-ai",
@@ -148,6 +151,7 @@ PROGRAMS = (
         below="goose",
         sessions=("sessions/sessions.db",),
         beside=_DATABASE,
+        table="sessions",
         resumed=("goose", "session", "--resume", "--session-id", "{session}"),
         writer="goose",
         install="npm install -g @aaif/goose",
@@ -166,6 +170,10 @@ PROGRAMS = (
         variable="LLM_USER_PATH",
         sessions=("logs.db",),
         beside=_DATABASE,
+        table="threads",
+        resumed=("llm", "chat", "--cid", "{session}"),
+        writer="llm",
+        install="pip install llm",
     ),
     Program(
         name="openhands",
@@ -173,6 +181,9 @@ PROGRAMS = (
         folder=".openhands",
         sessions=("conversations/*/base_state.json",),
         beside=("events/*",),
+        resumed=("openhands", "--resume", "{session}"),
+        writer="openhands",
+        install="pip install openhands",
     ),
     Program(
         name="kimi-code",

@@ -7,8 +7,10 @@ the program goes on with its own.
 import os
 import shlex
 import shutil
+import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +19,7 @@ from typing import Any
 from forklore.client.generated.results import ConversationDetails, Entry
 from forklore.exporting.bytes_within import Files
 from forklore.exporting.elsewhere import turns_of
-from forklore.exporting.programs.talks import Talk, with_files
+from forklore.exporting.programs.talks import NoPlaceError, Talk, Written, with_files
 from forklore.importing.identity import own_ids_in
 from forklore.sessions.finding import SessionFile
 from forklore.sessions.programs import Program
@@ -93,9 +95,18 @@ def own_session(
             continue
         named = tag_of(details, "session")
         session = named if named and named in newest.path.name else part
+        if program.table and not _lists(newest.path, program.table, session):
+            continue
         if not any(session in one.path.name and _changed(one) > _changed(newest) for one in held):
             return session, newest.path
     return None
+
+
+def _lists(path: Path, table: str, session: str) -> bool:
+    """Tell whether a database still has a session."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
+        return database.execute(f'SELECT 1 FROM "{table}" WHERE id = ?', [session]).fetchone() is not None
+    return False
 
 
 def _changed(file: SessionFile) -> float:
@@ -107,7 +118,8 @@ def _is_of(path: Path, part: str) -> bool:
     name = path.name.split(".", 1)[0]
     begin = part[:_BEGINS] if own_ids_in(part) else part
     short = name.startswith("session-") and name.endswith(f"-{begin}")
-    return _is_database(path) or name.endswith(part) or path.parent.name == part or short
+    folder = path.parent.name in (part, part.replace("-", ""))  # OpenHands writes an id without them
+    return _is_database(path) or name.endswith(part) or folder or short
 
 
 def _source_of(details: ConversationDetails) -> Mapping[str, Any]:
@@ -138,6 +150,8 @@ def write(
 ) -> Ready:
     """Write what a branch shows as a session of the program, whole or not at all.
 
+    Raises NoPlaceError.
+
     files: gets the bytes of attachments. home: the program's folder. folder: of the project. aside:
     a folder for files that a command of the program reads, and for what stood in the session's
     place.
@@ -146,19 +160,58 @@ def write(
     turns = [*with_files(turns_of(entries), files, left_out)]
     talk = Talk(details.id, details.title, folder, home, turns, left_out)
     made = program.written(talk)
-    is_placed = len(made.commands) == 1 and "/" in made.name
+    is_placed = len(made.commands) == 1
     file = (home if is_placed else aside) / made.name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    if is_placed and file.exists() and file.read_text(encoding="utf-8") != made.text:
-        aside.mkdir(parents=True, exist_ok=True)
-        stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
-        shutil.copy2(file, aside / f"{file.stem}.{stamp}{file.suffix}")
-    part = file.with_name(f".{file.name}.{os.getpid()}")
-    part.touch(mode=0o600)
-    part.write_text(made.text, encoding="utf-8")
-    part.replace(file)
+    if made.put is not None:
+        _put(file, made.put, program)
+    elif made.beside:
+        _replace_folder(file, made, aside)
+    else:
+        _replace_file(file, made.text, aside if is_placed else None)
     commands = [[_filled(part, file) for part in command] for command in made.commands]
     return Ready(program, folder, file, commands, left_out=+left_out)
+
+
+def _put(file: Path, put: Callable[[sqlite3.Connection], None], program: Program) -> None:
+    """Put a session into a program's database, in one transaction. Raises NoPlaceError."""
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)) as database, database:
+            database.execute("BEGIN IMMEDIATE")
+            put(database)
+    except sqlite3.Error as error:
+        raise NoPlaceError(f"{program.title} has no database that takes it, {file}: {error}") from error
+
+
+def _replace_file(file: Path, text: str, aside: Path | None) -> None:
+    """Write a file. aside: gets what stood there, if that says something else."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if aside and file.exists() and file.read_text(encoding="utf-8") != text:
+        aside.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, aside / f"{file.stem}.{_now()}{file.suffix}")
+    part = file.with_name(f".{file.name}.{os.getpid()}")
+    part.touch(mode=0o600)
+    part.write_text(text, encoding="utf-8")
+    part.replace(file)
+
+
+def _replace_folder(file: Path, made: Written, aside: Path) -> None:
+    """Write the folder of a file with all that belongs to it. aside: gets what stood there."""
+    folder = file.parent
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    part = folder.with_name(f".{folder.name}.{os.getpid()}")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(mode=0o700)
+    for name, text in {**made.beside, file.name: made.text}.items():
+        (part / name).parent.mkdir(exist_ok=True)
+        (part / name).write_text(text, encoding="utf-8")
+    if folder.exists():
+        aside.mkdir(parents=True, exist_ok=True)
+        shutil.move(folder, aside / f"{folder.name}.{_now()}")
+    part.replace(folder)
+
+
+def _now() -> str:
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
 
 
 def _filled(part: str, file: Path) -> str:

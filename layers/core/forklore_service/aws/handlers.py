@@ -72,6 +72,10 @@ def __getattr__(name: str) -> Handler:
             from forklore_service.aws.stream import publish
 
             return publish
+        case "embed":
+            from forklore_service.aws.embedding import embed
+
+            return embed
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

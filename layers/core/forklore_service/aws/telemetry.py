@@ -172,6 +172,16 @@ def log_published(
     _log_metrics("published", fields, [(BY_STACK, [*made, *rare(usage)])])
 
 
+def log_embedded(*, trees: int, parked: int, is_finished: bool, watch: Stopwatch, usage: Consumption) -> None:
+    """Log a batch of the table's stream, of whose entries vectors are made.
+
+    trees: how many it was about. parked: of how many of them it failed. is_finished: whether none
+    of it comes again.
+    """
+    fields = {"trees": trees, "parked": parked, "finished": is_finished, "ms": watch.ms}
+    _log_metrics("embedded", {**fields, **of_dynamodb(usage)}, [(BY_STACK, rare(usage))])
+
+
 def of_dynamodb(usage: Consumption) -> dict[str, float]:
     """Return the plain fields about a request's DynamoDB calls. AWS has metrics of them itself."""
     units = {"ReadUnits": usage.read_units, "WriteUnits": usage.write_units}

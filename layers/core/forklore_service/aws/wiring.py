@@ -39,7 +39,7 @@ if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
 
 WHOLE_DIGITS_MAX = 9
 MEGABYTE = 1_000_000
-NO_MODEL, TITAN = "off", "titan"
+NO_MODEL, TITAN, COHERE = "off", "titan", "cohere"
 """How a deployment finds what is meant: not at all, or by a model of Bedrock."""
 
 
@@ -56,7 +56,7 @@ class ServiceSettings(NamedTuple):
     ignore_retention_tag: whether the tag `retention` keeps no tree. logs_users: whether the line of
     a change names its user, in place of a hash. attachments: the bucket of their bytes; None: there
     are no attachments. attachment_bytes_max: of one. user_attachment_bytes_max: of all of one user
-    together; 0: any number. recall: NO_MODEL or TITAN.
+    together; 0: any number. recall: NO_MODEL, TITAN or COHERE.
     """
 
     table_name: str
@@ -95,8 +95,8 @@ class ServiceSettings(NamedTuple):
             most = ATTACHMENT_BYTES_MAX // MEGABYTE
             raise RuntimeError(f"set FORKLORE_ATTACHMENT_MEGABYTES to a number from 1 to {most}")
         recall = os.environ.get("FORKLORE_RECALL") or NO_MODEL
-        if recall not in (NO_MODEL, TITAN):
-            raise RuntimeError(f"set FORKLORE_RECALL to {NO_MODEL} or {TITAN}")
+        if recall not in (NO_MODEL, TITAN, COHERE):
+            raise RuntimeError(f"set FORKLORE_RECALL to {NO_MODEL}, {TITAN} or {COHERE}")
         return cls(
             table_name,
             os.environ.get("FORKLORE_DYNAMODB_ENDPOINT") or None,
@@ -191,20 +191,25 @@ def give(given: Given) -> Given:
 def open_table() -> Table:
     settings = ServiceSettings.from_environment()
     connection = Connection(_new_client(settings), settings.table_name, Clock(), sleep=_given.sleep)
+    is_deployed = _given.nearness is None and settings.recall != NO_MODEL
     return Table(
         connection,
         objects=open_objects(),
         nearness=_open_nearness(settings.recall),
-        by_meaning=_given.by_meaning,
+        by_meaning=_given.by_meaning or is_deployed,
+        embedded_elsewhere=is_deployed,
     )
 
 
 def _open_nearness(recall: str) -> Nearness | None:
     if _given.nearness is not None or recall == NO_MODEL:
         return _given.nearness
-    from forklore_service.storage.bedrock import Titan
+    from forklore_service.storage.bedrock import Cohere, Titan
     from forklore_service.storage.embedded_texts import EmbeddedTexts
 
+    if recall == COHERE:
+        cohere = Cohere()
+        return EmbeddedTexts(cohere, "cohere-v4", is_remote=True, of_questions=cohere.of_questions)
     return EmbeddedTexts(Titan(), "titan-v2", is_remote=True)
 
 

@@ -82,6 +82,11 @@ def by_conversation(conversation_id: str, channel: Channel, entry_id: EntryId) -
     return f"{conversation_id}#{CHANNEL_LETTERS[channel]}#{position(entry_id)}"
 
 
+def in_by_conversation(key: str) -> str:
+    """Return the conversation that an entry's key in the local index names."""
+    return key.partition("#")[0]
+
+
 _FORKS = "F"
 """The letter of the records of forks in the local index, beside those of the channels."""
 

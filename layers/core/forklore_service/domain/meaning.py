@@ -42,6 +42,10 @@ class Nearness(Protocol):
         """
         ...
 
+    def asked(self, question: str) -> bytes:
+        """Return the vector of a question, packed as those of texts. Raises UnavailableError."""
+        ...
+
     def compare(self, question: str, packed: Sequence[bytes]) -> Sequence[float]:
         """Return how near each of these vectors is to the question, as `near` does.
 

@@ -1,23 +1,24 @@
-"""A model of Amazon Bedrock that makes vectors of texts: Titan Text Embeddings V2.
+"""Models of Amazon Bedrock that make vectors of texts: Titan Text Embeddings V2, Cohere Embed v4.
 
-Source: the Bedrock user guide, "Amazon Titan Embeddings G1 - Text": a request takes one text of at
-most 8,192 tokens and 50,000 characters, and returns 256, 512 or 1,024 numbers.
+Sources: the Bedrock user guide. "Amazon Titan Embeddings G1 - Text": a request takes one text of at
+most 8,192 tokens and 50,000 characters, and returns 256, 512 or 1,024 numbers. "Cohere Embed v4": a
+request takes up to 96 texts, and says whether they are searched or searched for.
 """
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from forklore_service.errors import UnavailableError
+from forklore_service.errors import TextRefusedError, UnavailableError
 from forklore_service.storage.clients import make_session
 from forklore_service.storage.schema import DIMENSIONS
 
-MODEL_ID = "amazon.titan-embed-text-v2:0"
+TITAN, COHERE = "amazon.titan-embed-text-v2:0", "cohere.embed-v4:0"
 ASKED_AT_ONCE = 16
 """How many texts are under way at a time."""
 
@@ -35,8 +36,8 @@ def make_model_client(endpoint: str | None = None, *, region: str | None = None)
     )
 
 
-class Titan:
-    """Returns a vector of each text. Its client is made when the first is asked for.
+class _Model:
+    """A model. Its client is made when it is first asked.
 
     client: of Bedrock's models; None: AWS's own. Threads may share it.
     """
@@ -45,26 +46,67 @@ class Titan:
         self._made = client
         self._making = threading.Lock()
 
-    def __call__(self, texts: list[str]) -> list[Sequence[float]]:
-        """Raises UnavailableError, which names the error's code and nothing of a text."""
+    def ask(self, model: str, asked: Mapping[str, Any]) -> Any:
+        """Return what it answers. Raises UnavailableError, which names nothing of a text."""
         with self._making:
             if self._made is None:
                 self._made = make_model_client()
+        try:
+            answer = self._made.invoke_model(
+                modelId=model,
+                body=json.dumps(asked),
+                contentType="application/json",
+                accept="application/json",
+            )
+            found: Any = json.loads(answer["body"].read())
+        except ClientError as error:
+            code = error.response["Error"]["Code"]
+            failure = TextRefusedError if code == "ValidationException" else UnavailableError
+            raise failure(f"the model of recall failed: {code}") from None
+        except (BotoCoreError, ValueError) as error:
+            raise UnavailableError(f"the model of recall failed: {type(error).__name__}") from None
+        return found
+
+
+class Titan(_Model):
+    """Returns a vector of each text, each by a request."""
+
+    def __call__(self, texts: list[str]) -> list[Sequence[float]]:
+        """Raises UnavailableError, which names the error's code and nothing of a text."""
         if len(texts) < 2:
             return [self._vector_of(text) for text in texts]
         with ThreadPoolExecutor(min(ASKED_AT_ONCE, len(texts))) as threads:
             return [*threads.map(self._vector_of, texts)]
 
     def _vector_of(self, text: str) -> Sequence[float]:
-        asked = json.dumps({"inputText": text, "dimensions": DIMENSIONS, "normalize": True})
-        try:
-            answer = self._made.invoke_model(
-                modelId=MODEL_ID, body=asked, contentType="application/json", accept="application/json"
-            )
-            vector: list[float] = json.loads(answer["body"].read())["embedding"]
-        except ClientError as error:
-            code = error.response["Error"]["Code"]
-            raise UnavailableError(f"the model of recall failed: {code}") from None
-        except (BotoCoreError, ValueError, KeyError, TypeError) as error:
-            raise UnavailableError(f"the model of recall failed: {type(error).__name__}") from None
+        found = self.ask(TITAN, {"inputText": text, "dimensions": DIMENSIONS, "normalize": True})
+        vector: Sequence[float] = _in(found, "embedding")
         return vector
+
+
+class Cohere(_Model):
+    """Returns a vector of each of at most 96 texts, by one request."""
+
+    def __call__(self, texts: list[str]) -> list[Sequence[float]]:
+        """Return vectors of texts that are searched. Raises UnavailableError, as Titan does."""
+        return self._vectors(texts, "search_document")
+
+    def of_questions(self, texts: list[str]) -> list[Sequence[float]]:
+        """Return vectors of texts that are searched for. Raises as `__call__` does."""
+        return self._vectors(texts, "search_query")
+
+    def _vectors(self, texts: list[str], of: str) -> list[Sequence[float]]:
+        asked = {"texts": texts, "input_type": of, "embedding_types": ["float"]}
+        found = self.ask(COHERE, asked | {"output_dimension": DIMENSIONS})
+        vectors: list[Sequence[float]] = _in(found, "embeddings", "float")
+        return vectors
+
+
+def _in(answer: Any, *names: str) -> Any:
+    """Return a member of a member of an answer. Raises UnavailableError, naming nothing of it."""
+    try:
+        for name in names:
+            answer = answer[name]
+    except (LookupError, TypeError) as error:
+        raise UnavailableError(f"the model of recall failed: {type(error).__name__}") from None
+    return answer

@@ -7,6 +7,7 @@ exactly as it was, with the same client token. A transaction whose conditions do
 TransactionRefused.
 """
 
+import re
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -47,6 +48,9 @@ _ANSWERED = {
     "scan": "Items",
     "search_vectors": "SearchResults",
 }
+_NOT_READY = re.compile("backfilling|does not have the specified index")
+"""How AWS refuses to search an index of vectors that is being made, also for some time after it is
+ACTIVE. Source: what the makers of dynoxide captured."""
 _RETRIED_REASONS = {"None", "TransactionConflict", "ProvisionedThroughputExceeded", "ThrottlingError"}
 
 
@@ -248,6 +252,8 @@ def _raise_unless_retried(
         raise GroupFullError("this fork tree is full") from error
     if code == "ValidationException" and "TransactItems" in parameters and "size" in str(error).lower():
         raise PayloadTooLargeError("too much for one transaction") from error
+    if code == "ValidationException" and "SearchVector" in parameters and _NOT_READY.search(str(error)):
+        raise UnavailableError("the index of vectors is not ready yet; try again later") from error
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if code not in _RETRIED and status < 500:
         raise error

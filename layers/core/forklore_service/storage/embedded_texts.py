@@ -38,11 +38,21 @@ class EmbeddedTexts:
     """Compares the vectors of texts. Threads may share it.
 
     embed: makes them. name: of the model. is_remote: it is asked over the network, and its name
-    says which one it is. kept_max: how many vectors are kept.
+    says which one it is. of_questions: makes those of questions, if the model has another kind for
+    them. kept_max: how many vectors are kept.
     """
 
-    def __init__(self, embed: Embed, name: str, *, is_remote: bool = False, kept_max: int = KEPT_MAX) -> None:
+    def __init__(
+        self,
+        embed: Embed,
+        name: str,
+        *,
+        is_remote: bool = False,
+        of_questions: Embed | None = None,
+        kept_max: int = KEPT_MAX,
+    ) -> None:
         self._embed, self._name, self._kept_max = embed, name, kept_max
+        self._of_questions = of_questions
         self.is_remote = is_remote
         self._kept: OrderedDict[bytes, Vector] = OrderedDict()
         self._lock = threading.Lock()
@@ -60,8 +70,11 @@ class EmbeddedTexts:
     def vectors(self, texts: Sequence[str]) -> list[bytes]:
         return [_packed(one) for one in self._vectors(texts)]
 
+    def asked(self, question: str) -> bytes:
+        return _packed(self._question(question))
+
     def compare(self, question: str, packed: Sequence[bytes]) -> list[float]:
-        [asked] = self._vectors([question])
+        asked = self._question(question)
         return _packed_products(asked, b"".join(packed))
 
     def near(self, question: str, texts: Sequence[str]) -> list[float]:
@@ -69,21 +82,29 @@ class EmbeddedTexts:
 
         Raises UnavailableError if the function raises, or returns what are no such vectors.
         """
-        [asked], others = self._vectors([question]), self._vectors(texts)
+        asked, others = self._question(question), self._vectors(texts)
         if any(len(one) != len(asked) for one in others):
             raise UnavailableError("the model of recall returned vectors of different lengths")
         return _products(asked, others)
 
-    def _vectors(self, texts: Sequence[str]) -> list[Vector]:
+    def _question(self, question: str) -> Vector:
+        [asked] = self._vectors([question], self._of_questions)
+        return asked
+
+    def _vectors(self, texts: Sequence[str], of_questions: Embed | None = None) -> list[Vector]:
         """Return a vector of length 1, or of zeros, of each text."""
-        digests = [blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest() for text in texts]
+        embed, kind = (of_questions, b"question") if of_questions else (self._embed, b"")
+        digests = [
+            blake2b(text.encode(errors="surrogatepass"), digest_size=16, person=kind).digest()
+            for text in texts
+        ]
         with self._lock:
             known = {one: self._kept[one] for one in digests if one in self._kept}
         new = {one: text for one, text in zip(digests, texts, strict=True) if one not in known}
         wanted, at_once = list(new), REMOTE_AT_ONCE if self.is_remote else TEXTS_AT_ONCE
         for at in range(0, len(wanted), at_once):
             some = wanted[at : at + at_once]
-            made = dict(zip(some, self._asked([new[one] for one in some]), strict=True))
+            made = dict(zip(some, self._made(embed, [new[one] for one in some]), strict=True))
             known |= made
             self._keep(made)
         self._keep({one: known[one] for one in digests})
@@ -98,9 +119,9 @@ class EmbeddedTexts:
             while len(self._kept) > self._kept_max:
                 self._kept.popitem(last=False)
 
-    def _asked(self, texts: list[str]) -> list[Vector]:
+    def _made(self, embed: Embed, texts: list[str]) -> list[Vector]:
         try:
-            told = [array("f", map(float, one)) for one in self._embed(texts)]
+            told = [array("f", map(float, one)) for one in embed(texts)]
         except UnavailableError:
             raise
         except Exception as error:

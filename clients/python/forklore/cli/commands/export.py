@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
             typer.Option(
                 "--format",
                 metavar="NAME",
-                help="For other systems, one branch: messages, markdown, claude-code or chatgpt.",
+                help="One branch: html or markdown for people, messages, claude-code or chatgpt.",
                 show_default=False,
             ),
         ] = None,
@@ -55,7 +55,8 @@ def register(app: typer.Typer) -> None:
         """Write the whole fork trees of conversations as JSON Lines.
 
         `forklore import` reads them. With --format it writes what one branch shows as another
-        system has it. Members, names and children are not exported.
+        system has it, or as a page that needs no server. Members, names and children are not
+        exported.
         """
         if not conversations:
             raise CommandError("name a conversation; forklore copy-table copies a whole table")
@@ -92,16 +93,18 @@ def _elsewhere(shell: Shell, conversations: list[str], given: str, output: str |
     from forklore.exporting.branches import PAGE_ENTRIES
     from forklore.exporting.bytes_within import Files
     from forklore.exporting.elsewhere import WRITERS, turns_of
+    from forklore.exporting.page import html
 
-    if given not in WRITERS:
-        raise CommandError(f"--format is one of: {', '.join(WRITERS)}")
+    writers = {**WRITERS, "html": html}
+    if given not in writers:
+        raise CommandError(f"--format is one of: {', '.join(writers)}")
     if len(conversations) != 1:
         raise CommandError("--format goes with one conversation")
     branch = shell.conversation(conversations[0])
     details, line_out, files = branch.details(), shell.out.json_line, Files(shell.client.read)
     turns = turns_of(branch.entries(channel="history", page_entries=PAGE_ENTRIES))
     with nullcontext(line_out) if output is None else written(output, line_out) as write:
-        for line in WRITERS[given](details, turns, files):
+        for line in writers[given](details, turns, files):
             write(line)
     if files.left_out:
         shell.say(

@@ -19,6 +19,7 @@ from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 
 if TYPE_CHECKING:
+    from forklore.client.generated.results import ConversationDetails
     from forklore.client.generated.synchronous.conversation import Conversation
     from forklore.sessions.programs import Program
     from forklore.sessions.resuming import Ready
@@ -82,19 +83,21 @@ def _ready(
     from forklore.cli.commands.collect import collected
     from forklore.exporting.branches import PAGE_ENTRIES
     from forklore.exporting.bytes_within import Files
+    from forklore.exporting.programs.talks import NoPlaceError
     from forklore.sessions.finding import files_here
     from forklore.sessions.programs import NAMES
     from forklore.sessions.resuming import files_of, folder_of, own_session, resumed, tag_of, write
     from forklore.sessions.seen import state_folder
 
     details = branch.details()
-    chosen = program or NAMES.get(tag_of(details, "program"))
+    session = _session_of(shell, details)
+    chosen = program or NAMES.get(tag_of(session, "program"))
     if chosen is None:
         raise CommandError("it came from no program: name one with --in")
     if chosen.writer is None:
         able = ", ".join(name for name, one in NAMES.items() if one.writer)
         raise CommandError(f"{chosen.title} takes no session from outside; these do: {able}")
-    where = (folder or folder_of(details) or Path.cwd()).resolve()
+    where = (folder or folder_of(session) or Path.cwd()).resolve()
     if not where.is_dir():
         raise CommandError(f"{where}: no such folder")
     home = Path.home()
@@ -110,15 +113,32 @@ def _ready(
         return resumed(chosen, *own, where)
     entries = branch.entries(channel="history", page_entries=PAGE_ENTRIES)
     aside = state_folder(os.environ, home) / "sessions" / chosen.name
-    return write(
-        chosen,
-        details,
-        entries,
-        Files(shell.client.read),
-        home=chosen.home(home, os.environ),
-        folder=where,
-        aside=aside,
-    )
+    try:
+        return write(
+            chosen,
+            details,
+            entries,
+            Files(shell.client.read),
+            home=chosen.home(home, os.environ),
+            folder=where,
+            aside=aside,
+        )
+    except NoPlaceError as error:
+        raise CommandError(str(error)) from error
+
+
+def _session_of(shell: Shell, details: "ConversationDetails") -> "ConversationDetails":
+    """Return what a program's session has become, of which this is perhaps a fork made here."""
+    from forklore.client.errors import ApiError
+    from forklore.sessions.resuming import tag_of
+
+    found = details
+    while not tag_of(found, "program") and found.forked_at_conversation_id:
+        try:
+            found = shell.client.conversation(found.forked_at_conversation_id).details()
+        except ApiError:  # it is deleted, or not for this user
+            return details
+    return found
 
 
 def _print(shell: Shell, ready: "Ready") -> None:

@@ -58,6 +58,7 @@ _MESSAGES = ("user.message", "assistant.message", "tool.execution_complete", "se
 def _events(talk: Talk, turn: Turn, count: int) -> Iterator[Body]:
     """Yield the events of an entry. count: of messages so far."""
     if turn.is_summary:
+        talk.left_out["messages that a summary has kept"] += len(turn.kept)
         yield "session.compaction_start", {}
         told = {"success": True, "outcome": "applied", "summaryContent": turn.text}
         yield "session.compaction_complete", {**told, **dict.fromkeys(_REMOVED, count)}

@@ -53,7 +53,8 @@ def _messages(talk: Talk) -> Iterator[dict[str, Any]]:
         if turn.role == "system" and not turn.is_summary:
             talk.left_out["messages of the system"] += 1
             continue
-        is_known = at >= last or turn.turn_id in kept
+        is_sent = turn.source.get("agentVisible") is not False  # else as `/compact`
+        is_known = (at >= last and is_sent) or turn.turn_id in kept
         yield {
             "id": turn.turn_id,
             "role": "assistant" if turn.role == "assistant" else "user",

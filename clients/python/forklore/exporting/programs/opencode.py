@@ -57,9 +57,11 @@ def _messages(talk: Talk, session: str) -> Iterator[Row]:
         named = {"id": own, "sessionID": session}
         if turn.is_summary:
             asked = _id("msg", id_beside(turn.turn_id, 1))
+            kept = talk.kept_from(turn, "user", "assistant")
+            begin = {"tail_start_id": _id("msg", kept)} if kept else {}
             yield _message(
                 {**_asking(at, model), "id": asked, "sessionID": session},
-                [{"type": "compaction", "auto": False}],
+                [{"type": "compaction", "auto": False, **begin}],
             )
             yield _message(
                 {**_answering(talk, turn, asked, at), **named, "summary": True}, [_text(turn.text)]
@@ -88,13 +90,17 @@ def _asking(at: int, model: Row) -> Row:
 
 
 def _model(talk: Talk) -> Row:
-    """Return the model of the newest session: opencode goes on with none that it does not know."""
+    """Return the model of the newest session, or of the settings: one that opencode knows."""
     with suppress(sqlite3.Error, ValueError, KeyError, TypeError):
         place = f"{(talk.home / 'opencode.db').as_uri()}?mode=ro"
         with closing(sqlite3.connect(place, uri=True)) as database:
             [told] = database.execute(_NEWEST).fetchone()
         model = json.loads(told)
         return {"providerID": model["providerID"], "modelID": model["id"]}
+    with suppress(OSError, ValueError, KeyError, AttributeError, IndexError):
+        settings = talk.home.parents[2] / ".config/opencode/opencode.json"
+        provider, _, model = json.loads(settings.read_text(encoding="utf-8"))["model"].partition("/")
+        return {"providerID": provider, "modelID": model}
     return {"providerID": "forklore", "modelID": "unknown"}
 
 

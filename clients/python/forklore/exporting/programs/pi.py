@@ -51,7 +51,7 @@ def _rows(talk: Talk, at: str) -> Iterator[Row]:
 def _bodies(talk: Talk, turn: Turn, names: dict[str, object]) -> Iterator[Row]:
     """Yield the rows of an entry. names: of the tool of each call so far."""
     if turn.is_summary:
-        kept = turn.kept[0] if turn.kept else turn.turn_id
+        kept = talk.kept_from(turn, "user", "assistant", "tool") or turn.turn_id
         yield {"type": "compaction", "summary": turn.text, "firstKeptEntryId": kept, "tokensBefore": 0}
         return
     if turn.role == "system" and "fromId" in turn.source:  # what was said on the branch that was left

@@ -1,7 +1,8 @@
 """What is written for a program: the messages of a branch, and what no program can hold of them."""
 
+import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from forklore.client import jsontext
 from forklore.client.parts import Part, line_of
 from forklore.client.spoken import said
-from forklore.exporting.bytes_within import Files, Inline, inline_of
+from forklore.exporting.bytes_within import Files, inline_of
 from forklore.exporting.elsewhere import Turn
 
 
@@ -45,6 +46,26 @@ class Talk:
         begin = [*before, summary] if summary.is_kept_first else [summary, *before]
         return [*begin, *self.turns[at + 1 :]]
 
+    def kept_from(self, summary: Turn, *roles: str) -> str | None:
+        """Return the id of the first message that a summary keeps of those just before it.
+
+        roles: of the messages that may be the first one. For programs that can tell no more than
+        where that begins; what else a model has is counted.
+        """
+        kept, at = set(summary.kept), next(at for at, turn in enumerate(self.turns) if turn is summary)
+        begin = at
+        while begin and self.turns[begin - 1].turn_id in kept:
+            begin -= 1
+        while begin < at and self.turns[begin].role not in roles:
+            begin += 1
+        if not any(turn.is_summary for turn in self.turns[at + 1 :]):
+            self.left_out["messages that a summary has kept"] += len(kept) - (at - begin)
+        return self.turns[begin].turn_id if begin < at else None
+
+
+class NoPlaceError(Exception):
+    """The program has not made the database that a session is put into."""
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -52,12 +73,17 @@ class Written:
 
     name: of its file, from the program's folder on, or from anywhere for one that is handed to a
     command. text: of the file. commands: what then starts the program, one after the other;
-    `{file}` is the file, `{session}` the id that the command before has printed.
+    `{file}` is the file, `{session}` the id that the command before has printed. beside: the texts
+    of further files, by their names from the file's folder on, which holds nothing else. put: puts
+    the session into a database of this name, in place of a text; it gets the connection, in a
+    transaction, and raises NoPlaceError where the program has not made its tables.
     """
 
     name: str
     text: str
     commands: Sequence[Sequence[str]]
+    beside: Mapping[str, str] = field(default_factory=dict)
+    put: Callable[[sqlite3.Connection], None] | None = None
 
 
 def with_files(turns: Iterable[Turn], files: Files, left_out: Counter[str]) -> Iterator[Turn]:
@@ -92,11 +118,7 @@ def image_in(part: Mapping[str, Any]) -> tuple[str, str] | None:
     ('image/png', 'AA==')
     >>> image_in({"type": "text", "text": "A"})
     """
-    found = inline_of(part) or inline_of({"image_url": part.get("url")})
-    inline = part.get("inlineData") if "inlineData" in part else part
-    if found is None and isinstance(inline, Mapping) and isinstance(inline.get("data"), str):
-        named = (inline.get(name) for name in ("mimeType", "mime_type", "mediaType"))
-        found = Inline("", str(next(filter(None, named), "")), inline["data"])
+    found = inline_of(part)
     is_image = found is not None and found.content_type.startswith("image/")
     return (found.content_type, found.data) if found is not None and is_image else None
 

@@ -75,6 +75,9 @@ def _conversation_of(
                 message.id, message.key = f"{message.id}'", None
             message.parent, last = last, message.id
             messages[message.id] = message
+    summed_up = max((at for at, one in enumerate(messages.values()) if one.is_summary), default=0)
+    for message in [*messages.values()][:summed_up]:  # the model got them then
+        message.source = rest(message.source, "agentVisible")
     extensions = session.get("extension_data")
     held = mapped(json_in(extensions) if isinstance(extensions, str) else extensions)
     parent, call = callers.get(name, (text_in(session.get("parent_session_id")), ""))
@@ -124,6 +127,7 @@ def _messages_of(row: Row, number: str) -> list[Message]:
         usage["prompt_tokens_details"] = {"cached_tokens": usage.pop("cacheReadTokens")}
     is_hidden = about.get("userVisible") is False
     is_summary = is_hidden and role == "user" and not about.get("turnContext") and not results
+    unsent = {"agentVisible": False} if about.get("agentVisible") is False else {}  # as `/compact`
     message = Message(
         id=name,
         key=None if name == number else "",
@@ -132,7 +136,7 @@ def _messages_of(row: Row, number: str) -> list[Message]:
         at=row.get("created"),
         model=inference.get("model") or inference.get("requestedModel"),
         usage=usage,
-        source=rest(about, "userVisible", "agentVisible", "inference", "usage"),
+        source={**rest(about, "userVisible", "agentVisible", "inference", "usage"), **unsent},
         is_summary=is_summary,
         left_out=Reason.HIDDEN if is_hidden and not is_summary else None,
     )

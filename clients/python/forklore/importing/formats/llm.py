@@ -1,16 +1,17 @@
 """Reads the database of llm: messages that are known by a hash of all up to them, as in git.
 
-A thread names its last message. A fork is a thread with another one, so threads that share messages
-are one tree. The answer of a model has its tokens in a turn. `conversations` and `responses` are
-what earlier versions have written, and are not read.
+A thread names its last message. A fork is a thread with another one: it goes on from the thread
+that has the messages which they share. The answer of a model has its tokens in a turn.
+`conversations` and `responses` are what earlier versions have written, and are not read.
 """
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from forklore.importing.foreign_trees import ImportReport, Reason
+from forklore.importing.foreign_trees import ImportReport, Link, Reason
+from forklore.importing.identity import own_ids_in
 from forklore.importing.members import json_in, mapped, text_in
 from forklore.importing.plain_conversations import Conversation, File, Message, rest
 from forklore.importing.sources import Source, columns_of
@@ -30,7 +31,7 @@ def is_record(_value: Row) -> bool:
 
 
 def conversations_of(source: Source, report: ImportReport) -> Iterator[Conversation]:
-    """Yield a conversation for each first message: all threads that begin with it."""
+    """Yield a conversation for each thread: of its messages those that no earlier one has."""
     if source.database is None:
         for record in source:
             report.add(Reason.OTHER_RECORD, record.place)
@@ -39,61 +40,60 @@ def conversations_of(source: Source, report: ImportReport) -> Iterator[Conversat
     said: dict[str, list[Row]] = {}
     for row in query("SELECT * FROM parts ORDER BY message_hash, position"):
         said.setdefault(row["message_hash"], []).append(dict(row))
-    turns, times, newest = _turns(map(dict, query("SELECT * FROM turns ORDER BY datetime_utc, id")))
+    turns, times = _turns(map(dict, query("SELECT * FROM turns ORDER BY datetime_utc, id")))
     is_there = "attachments" in columns_of(source.database)
     files = {row["id"]: dict(row) for row in query("SELECT * FROM attachments")} if is_there else {}
-    above = {row["hash"]: row["parent_hash"] for row in query("SELECT hash, parent_hash FROM messages")}
-    begins = _begins(above)
-    trees: dict[str, list[Message]] = {}
-    for row in query("SELECT * FROM messages ORDER BY rowid"):
-        name = row["hash"]
-        message = _message_of(dict(row), said.get(name, []), turns.get(name, {}), files)
-        message.at = times.get(name)
-        trees.setdefault(begins[name], []).append(message)
-    threads: dict[str, list[Row]] = {}
-    for row in query("SELECT * FROM threads ORDER BY id"):
-        if row["tip_message_hash"] in begins:
-            threads.setdefault(begins[row["tip_message_hash"]], []).append(dict(row))
-    for first, messages in trees.items():
-        held = threads.get(first, [])
-        shown = max(held, key=lambda thread: newest.get(thread["id"], ""), default={})
-        yield Conversation(
-            id=text_in(held[0]["id"]) if held else first,
-            messages=messages,
-            title=held[0].get("name") if held else None,
-            created_at=held[0].get("datetime_utc") if held else None,
-            current=shown.get("tip_message_hash"),
-            about={"threads": [rest(thread, "datetime_utc") for thread in held]},
-        )
+    rows = {row["hash"]: dict(row) for row in query("SELECT * FROM messages ORDER BY rowid")}
+    threads = {text_in(row["id"]): dict(row) for row in query("SELECT * FROM threads ORDER BY rowid")}
+    told_in: dict[str, str] = {}  # of each message, the conversation that has it
+    own_of: dict[str, list[str]] = {}
+    for name, thread in threads.items():
+        own = _up_from(text_in(thread["tip_message_hash"]), rows, told_in)
+        told_in.update(dict.fromkeys(own, name))
+        own_of[name] = own
+    for name, row in rows.items():
+        if name not in told_in:  # on no thread: a branch of one, or a tree of its own
+            told_in[name] = told_in.get(row["parent_hash"], name)
+            own_of.setdefault(told_in[name], []).append(name)
+    for name, own in own_of.items():
+        messages = [_message_of(rows[one], said.get(one, []), turns.get(one, {}), files) for one in own]
+        for message in messages:
+            message.at = times.get(message.id)
+        thread = threads.get(name, {})
+        above = text_in(rows[own[0]]["parent_hash"]) if own else ""
+        if own:
+            yield Conversation(
+                id=name,
+                forklore=name if own_ids_in(name) else "",  # llm's own ids are no UUIDs
+                messages=messages,
+                title=thread.get("name"),
+                created_at=thread.get("datetime_utc"),
+                current=thread.get("tip_message_hash"),
+                goes_on_from=Link(session=told_in[above], message=above) if above in told_in else None,
+                about=rest(thread, "id", "name", "tip_message_hash", "datetime_utc"),
+            )
 
 
-def _begins(above: Mapping[str, Any]) -> dict[str, str]:
-    """Return of each message the first one above it."""
-    found: dict[str, str] = {}
-    for name in above:
-        way: dict[str, None] = {}
-        at = name
-        while at not in found and at not in way:
-            way[at] = None
-            if above[at] not in above:
-                break
-            at = above[at]
-        found |= dict.fromkeys(way, found.get(at, at))
-    return found
+def _up_from(tip: str, rows: Mapping[str, Row], told_in: Container[str]) -> list[str]:
+    """Return the messages down to one that are told in no conversation yet, the oldest first."""
+    way: dict[str, None] = {}
+    at = tip
+    while at in rows and at not in told_in and at not in way:
+        way[at] = None
+        at = text_in(rows[at]["parent_hash"])
+    return [*way][::-1]
 
 
-def _turns(rows: Iterable[Row]) -> tuple[dict[str, Row], dict[str, object], dict[str, str]]:
-    """Return the turn of each answer, the time of each message, and of each thread its newest."""
+def _turns(rows: Iterable[Row]) -> tuple[dict[str, Row], dict[str, object]]:
+    """Return the turn of each answer, and the time of each message."""
     turns: dict[str, Row] = {}
     times: dict[str, object] = {}
-    newest: dict[str, str] = {}
     for row in rows:
         tip = str(row["tip_message_hash"])
         turns[tip] = row if row.get("output_tokens") is not None or tip not in turns else turns[tip]
         for name in (tip, str(row.get("parent_message_hash"))):
             times.setdefault(name, row["datetime_utc"])
-        newest[str(row.get("thread_id"))] = str(row["datetime_utc"])
-    return turns, times, newest
+    return turns, times
 
 
 def _message_of(row: Row, parts: list[Row], turn: Row, files: Mapping[str, Row]) -> Message:
@@ -121,7 +121,9 @@ def _message_of(row: Row, parts: list[Row], turn: Row, files: Mapping[str, Row])
     tokens = {"prompt_tokens": turn.get("input_tokens"), "completion_tokens": turn.get("output_tokens")}
     told = {name: value for name, value in tokens.items() if value is not None}
     found.usage = {**told, **mapped(json_in(turn.get("token_details")))} if told else {}
-    found.source = {"provider_metadata": json_in(row.get("provider_metadata"))}
+    about = mapped(json_in(row.get("provider_metadata")))
+    found.entry_id = text_in(mapped(about.get("forklore")).get("entry"))
+    found.source = {"provider_metadata": rest(about, "forklore")}
     return found
 
 

@@ -19,7 +19,7 @@ _RESULTS = ("ObservationEvent", "UserRejectObservation", "AgentErrorEvent")
 _MAPPED = (
     *("id", "timestamp", "source", "parent_id", "kind", "llm_message", "thought", "thinking_blocks"),
     *("reasoning_content", "tool_call", "tool_call_id", "tool_name", "action", "observation", "error"),
-    *("rejection_reason", "summary", "forgotten_event_ids", "summary_offset", "responses_reasoning_item"),
+    *("rejection_reason", "summary", "forgotten_event_ids", "responses_reasoning_item"),
 )
 
 
@@ -66,7 +66,7 @@ class _Events:
             for metrics in stats.values()
             for one in objects(mapped(metrics).get("token_usages"))
         }
-        self._last: str | None = None
+        self._last = ""
 
     def put(self, event: Row, place: str, report: ImportReport) -> None:
         """Take an event."""
@@ -75,7 +75,9 @@ class _Events:
             report.add(Reason.OTHER_RECORD, place)
             return
         named = text_in(event.get("parent_id"))
-        above = self.ends.get(named, named) if "parent_id" in event else self._last
+        if "parent_id" not in event:  # an earlier version: each follows the one before it
+            named = self._last
+        above = self.ends.get(named, named)
         self._last = name
         response, before = event.get("llm_response_id"), self._by_id.get(above or "")
         if kind == "ActionEvent" and response and before and self._response.get(before.id) == response:
@@ -138,13 +140,13 @@ def _said_in(event: Row) -> list[Any]:
     kind = event.get("kind")
     if kind == "MessageEvent":
         message = mapped(event.get("llm_message"))
-        return [*_thoughts(message), *map(_part_of, parts_in(message.get("content")))]
+        return [*_thoughts(message), *_parts_of(message.get("content"))]
     if kind == "ActionEvent":
         call = mapped(event.get("tool_call"))
         given = call.get("arguments", event.get("action"))
         use = {"type": "tool_use", "id": event.get("tool_call_id"), "name": event.get("tool_name")}
         parsed = json_in(given)
-        said = map(_part_of, parts_in(event.get("thought")))
+        said = _parts_of(event.get("thought"))
         return [*_thoughts(event), *said, {**use, "input": given if parsed is None else parsed}]
     if kind in _RESULTS:
         held = mapped(event.get("observation"))
@@ -160,6 +162,17 @@ def _thoughts(held: Row) -> list[dict[str, Any]]:
     blocks = [dict(one) for one in objects(held.get("thinking_blocks")) if text_in(one.get("thinking"))]
     text = text_in(held.get("reasoning_content"))
     return blocks or ([{"type": "thinking", "thinking": text}] if text else [])
+
+
+def _parts_of(content: Any) -> Iterator[Any]:
+    """Yield the parts of a content, each image alone."""
+    for part in parts_in(content):
+        about = mapped(part)
+        urls = about.get("image_urls")
+        if isinstance(urls, list):
+            yield from ({**about, "image_urls": [url]} for url in urls)
+        else:
+            yield _part_of(part)
 
 
 def _part_of(part: Any) -> Any:

@@ -40,7 +40,9 @@ def _search(request: CheckedRequest, list_of: list[str | None], *, of_user: str 
     inside = [] if body.conversation_id is None else [body.conversation_id]
     query, nearness = query_of(body.query), request.table.nearness
     kinds = set(body.search_type or [fields.AUTO])
-    if nearness is not None and nearness.is_remote and (query.demanded or not inside):
+    of_everybody = request.caller.bypasses_membership and of_user is None
+    has_vectors = bool(inside) or (request.table.by_meaning and not of_everybody)
+    if nearness is not None and nearness.is_remote and (query.demanded or not has_vectors):
         nearness = None  # what has no vector is not sent to it
     by_meaning = nearness is not None and bool(query.words) and kinds != {fields.FULLTEXT}
     model = [nearness.model, *sorted(kinds)] if nearness is not None and by_meaning else []

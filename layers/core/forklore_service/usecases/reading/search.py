@@ -210,7 +210,7 @@ def _vector_of(table: Table, question: str) -> bytes | None:
     """
     if not table.by_meaning or table.nearness is None:
         return None
-    [packed] = table.nearness.vectors([question])
+    packed = table.nearness.asked(question)
     return packed if len(packed) == PACKED_BYTES else None
 
 

@@ -81,8 +81,10 @@ def nearest_of_user(
     of_user = tree_rows.of_user(table, user_id, before=None, through=None, page=ROWS_AT_ONCE)
     rows = list(islice(of_user, ROWS_AT_ONCE))
     trees = [row.group_id for row in sorted(rows, key=lambda row: row.used, reverse=True)]
-    all_embedded = table.embedded_elsewhere or _embed_all(table, nearness, trees)
-    looking = _Looking(table, nearness, user_id, vectors.indexed(packed), trees)
+    on_none = set(trees) - _shelves(table, trees).keys() if table.embedded_elsewhere else None
+    lacking = trees if on_none is None else [tree for tree in trees if tree in on_none]
+    all_embedded, live = _embed_all(table, nearness, lacking)
+    looking = _Looking(table, nearness, user_id, vectors.indexed(packed), trees, readable={**live})
     looking.begin()
     while True:
         hits = looking.hits(before, further)
@@ -102,7 +104,7 @@ class _Looking:
     """A search under way. asked: the question. trees: the user's, the one used last first.
 
     parts: what was searched, and is not split. near: how near each entry is that was found.
-    readable: the trees of these entries: their places if the user may read them, else None.
+    readable: trees, also of these entries: their places if the user may read them, else None.
     searches: how many were made. is_whole: whether no part had to be left out.
     """
 
@@ -222,21 +224,30 @@ def _shelves(table: Table, trees: Sequence[str]) -> dict[str, str]:
 # Entries without vectors
 
 
-def _embed_all(table: Table, nearness: Nearness, trees: Sequence[str]) -> bool:
-    """Put the vectors that entries of some trees lack. Return whether none lacks any now."""
+def _embed_all(table: Table, nearness: Nearness, trees: Sequence[str]) -> tuple[bool, dict[str, ListKey]]:
+    """Put the vectors that entries of some trees lack.
+
+    Return whether none lacks any now, and the places of those trees that are live.
+    """
     some = trees[:TREES_MAX]
+    found = table.get(key for tree in some for key in (keys.group(tree), keys.head(tree, tree)))
+    groups = {tree: group for tree in some if (group := found.group(tree)) is not None and group.is_live}
+    live = {tree: ListKey(group.created_at, tree) for tree, group in groups.items()}
+    ends = {tree: [(tree, head.last)] for tree in groups if (head := found.head(tree, tree)) is not None}
+    forked = [tree for tree, group in groups.items() if group.conversations > 1 or tree not in ends]
+    of_forked = table.side_by_side(lambda tree: list(table.read.last_entries(tree)), forked)
+    ends |= zip(forked, of_forked, strict=True)
     is_whole = len(some) == len(trees)
-    lasts = table.side_by_side(lambda tree: list(table.read.last_entries(tree)), some)
-    for tree, ends in zip(some, list(lasts), strict=True):
-        if all(_end(table, nearness, tree, one) >= end for one, end in ends):
+    for tree in groups:
+        if all(_end(table, nearness, tree, one) >= end for one, end in ends[tree]):
             continue
         if not table.has_time(SPARE_SECONDS):
-            return False
-        is_whole &= any(_embed_tree(table, nearness, tree, ends, look) for look in range(LOOKS_MAX))
-    return is_whole
+            return False, live
+        is_whole &= any(embed_tree(table, nearness, tree, ends[tree], look) for look in range(LOOKS_MAX))
+    return is_whole, live
 
 
-def _embed_tree(
+def embed_tree(
     table: Table, nearness: Nearness, group_id: str, ends: Sequence[tuple[str, EntryId]], look: int
 ) -> bool:
     """Put the vectors that a tree's entries lack. ends: the last entry of each conversation.
@@ -250,11 +261,7 @@ def _embed_tree(
     tree = table.get([keys.group(group_id)]).group(group_id)
     if tree is None or not tree.is_live:
         return True
-    showing = Showing(table, group_id)
-    upto = dict(ends)
-    for removed in table.read.remnant_ids(group_id):
-        most = showing.most_of(removed)
-        upto[removed] = ids.previous_id(most.stop) if most and most.stop > FIRST else FIRST
+    upto = shown_ends(table, group_id, ends)
     for conversation_id, end in upto.items():
         begun = _end(table, nearness, group_id, conversation_id)
         if begun == FIRST:
@@ -276,6 +283,19 @@ def _embed_tree(
     for conversation_id, end in upto.items():
         table.vectors.ends[group_id, conversation_id, nearness.model] = end
     return True
+
+
+def shown_ends(table: Table, group_id: str, ends: Iterable[tuple[str, EntryId]]) -> dict[str, EntryId]:
+    """Return the last own entry of each conversation of a tree that anybody shows.
+
+    ends: those of the live ones. Of a removed one it is the last that a live one shows.
+    """
+    showing = Showing(table, group_id)
+    upto = dict(ends)
+    for removed in table.read.remnant_ids(group_id):
+        most = showing.most_of(removed)
+        upto[removed] = ids.previous_id(most.stop) if most and most.stop > FIRST else FIRST
+    return upto
 
 
 def _embedded_to(table: Table, nearness: Nearness, group_id: str, conversation_id: str) -> EntryId:

@@ -46,7 +46,7 @@ from forklore.client.questions import HITS, asked
 from forklore.client.result_base import wire_name
 from forklore.client.retrying import NOT_FOUND
 from forklore.client.spoken import HISTORY
-from forklore.client.trees import Tree
+from forklore.client.trees import Tree, Way, ways_beside
 
 PAGE_ENTRIES, PAGE_ENTRIES_MAX, PAGE_ROWS = 100, 1_000, 200
 INVALID_CURSOR = "invalid_cursor"
@@ -603,6 +603,16 @@ class Conversation:
         entries = self.history(all_forks=True, page_entries=PAGE_ENTRIES_MAX).list()
         return Tree(entries, branches)
 
+    def ways(self, entry: results.Entry | str) -> list[Way]:
+        """Return the ways on from the place just before a history entry: its own, and all others.
+
+        Each with its tokens, cost, time, failures and score, by which tries are compared.
+        Raises NotFoundError if no branch shows the entry in its history.
+        """
+        branches = self.forks().list()
+        lines = self.history(all_forks=True, view="line", page_entries=PAGE_ENTRIES_MAX).list()
+        return ways_beside(Tree(lines, branches), id_of(entry))
+
     def watch(
         self,
         *,
@@ -650,10 +660,10 @@ class Conversation:
         except BadRequestError as error:
             if error.code != INVALID_CURSOR:
                 raise
-            raise NotFoundError(f"the history shows no entry {entry_id!r}") from error
+            raise NotFoundError(f"the history shows no entry {entry_id!r}", code=NOT_FOUND) from error
         shown = next((one for one in page.data if one.id == entry_id), None)
         if shown is None:
-            raise NotFoundError(f"the history shows no entry {entry_id!r}")
+            raise NotFoundError(f"the history shows no entry {entry_id!r}", code=NOT_FOUND)
         return [Conversation(self._api, one) for one in shown.alternatives or ()]
 
     def compare(
