@@ -3,6 +3,7 @@
 #   .venv      forklore and its tests                   Python 3.11 or newer
 #   .run       the local server and the command line    Python 3.11 or newer
 #   .adapters  the agent frameworks and their adapters  Python 3.11 or newer
+#   .openhands OpenHands and its adapter                the functions' Python
 #   .web       the tests of the explorer in a browser   Python 3.11 or newer
 #   .sam       AWS SAM                                  Python 3.11 or newer
 #   .checks    the checks of what is deployed           Python 3.11 or newer
@@ -21,6 +22,7 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN ?= .run
 ADAPTERS ?= .adapters
+OPENHANDS ?= .openhands
 WEB ?= .web
 SAM ?= .sam
 CHECKS ?= .checks
@@ -84,9 +86,10 @@ compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-has
 locks := requirements
 extras := service authorizer lambda local cli mcp
 adapters := claude-agent google-adk langgraph openai-agents pydantic-ai strands
+openhands := tests/clients/adapters/openhands clients/python/forklore/adapters/openhands
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-adapters test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local deploy restore try-recall lock clean
+.PHONY: help run check test test-adapters test-openhands test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local deploy restore try-recall lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -141,8 +144,17 @@ demo: $(RUN)/ready ## import two examples, or FILE=…, into the local server wh
 
 test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and more, on the adapters
 	"$(ADAPTERS)/bin/python" -m mypy --config-file tests/clients/adapters/mypy.ini & types=$$!; \
-	"$(ADAPTERS)/bin/python" -m pytest -c tests/clients/adapters/pytest.ini --rootdir=. --numprocesses=$(waiting) --dist=loadgroup --doctest-modules tests/clients/adapters clients/python/forklore/adapters; \
+	"$(ADAPTERS)/bin/python" -m pytest -c tests/clients/adapters/pytest.ini --rootdir=. --numprocesses=$(waiting) --dist=loadgroup --doctest-modules tests/clients/adapters clients/python/forklore/adapters $(addprefix --ignore=,$(openhands)); \
 	tests=$$?; wait $$types && exit $$tests
+
+test-openhands: $(if $(RUNTIME_PYTHON),$(OPENHANDS)/ready) ## run the tests of OpenHands' adapter; needs Python 3.13
+ifdef RUNTIME_PYTHON
+	"$(OPENHANDS)/bin/python" -m mypy --config-file tests/clients/adapters/openhands/mypy.ini & types=$$!; \
+	LITELLM_LOCAL_MODEL_COST_MAP=True "$(OPENHANDS)/bin/python" -m pytest -c tests/clients/adapters/pytest.ini --rootdir=. --doctest-modules $(openhands); \
+	tests=$$?; wait $$types && exit $$tests
+else
+	@echo "There is no Python 3.13, so OpenHands is not tested."
+endif
 
 test-web: $(WEB)/ready $(if $(npm),node_modules/ready) chromium ## check the explorer in web/, and walk through it in a real Chromium; needs Node, too
 ifndef npm
@@ -294,24 +306,27 @@ lock: ## write all locks from pyproject.toml and the three requirements.in; need
 	$(compile) pyproject.toml --extra local --extra cli --group run -c $(locks)/dev.txt -o $(locks)/run.txt
 	$(compile) pyproject.toml $(addprefix --extra ,local lambda cli mcp $(adapters)) --group adapters -c layers/core/requirements.txt \
 		-o $(locks)/adapters.txt
+	$(subst 3.11,3.12,$(compile)) pyproject.toml --extra local --extra openhands --group openhands -c layers/core/requirements.txt \
+		-o $(locks)/openhands.txt
 	$(compile) pyproject.toml --extra local --extra cli --group web -c $(locks)/dev.txt -o $(locks)/web.txt
 	for group in sam checks release runtime emulator; do \
 		$(compile) --group $$group -o $(locks)/$$group.txt || exit 1; done
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .programs .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
+	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(OPENHANDS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .programs .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist dist-npm node_modules clients/node_modules $(foreach one,$(typescript) $(kits),$(addprefix $(one)/,node_modules build dist LICENSE)) \
 		$(runtimes)/node_modules *.egg-info .*.lock node_modules.lock clients/node_modules.lock $(typescript)/node_modules.lock \
 		$(runtimes)/node_modules.lock
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # These are two steps, so a change of pyproject.toml does not make the environment again.
-$(VENV)/ready $(RUN)/ready $(ADAPTERS)/ready $(WEB)/ready: %/ready: %/locked pyproject.toml
+$(VENV)/ready $(RUN)/ready $(ADAPTERS)/ready $(OPENHANDS)/ready $(WEB)/ready: %/ready: %/locked pyproject.toml
 	@$(once) "$(@D)/bin/python" $(pip) install --no-deps --no-build-isolation --editable .
 
 $(VENV)/locked: $(locks)/dev.txt
 $(RUN)/locked: $(locks)/run.txt
 $(ADAPTERS)/locked: $(locks)/adapters.txt
+$(OPENHANDS)/locked: $(locks)/openhands.txt
 $(WEB)/locked: $(locks)/web.txt
 $(SAM)/locked: $(locks)/sam.txt
 $(CHECKS)/locked: $(locks)/checks.txt
@@ -319,9 +334,9 @@ $(RELEASE)/locked: $(locks)/release.txt
 $(RUNTIME)/locked: $(locks)/runtime.txt
 $(EMULATOR)/locked: $(locks)/emulator.txt
 $(RUN)/locked $(RUNTIME)/locked: compiled :=
-$(RUNTIME)/locked $(EMULATOR)/locked: PYTHON = $(RUNTIME_PYTHON)
+$(RUNTIME)/locked $(EMULATOR)/locked $(OPENHANDS)/locked: PYTHON = $(RUNTIME_PYTHON)
 
-$(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(WEB)/locked $(SAM)/locked $(CHECKS)/locked $(RELEASE)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
+$(VENV)/locked $(RUN)/locked $(ADAPTERS)/locked $(OPENHANDS)/locked $(WEB)/locked $(SAM)/locked $(CHECKS)/locked $(RELEASE)/locked $(RUNTIME)/locked $(EMULATOR)/locked:
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "forklore needs Python 3.11 or newer, but $(PYTHON) is: $$("$(PYTHON)" --version 2>&1)." \
 			"Name a newer one: make PYTHON=python3.13 …" >&2; exit 1; }

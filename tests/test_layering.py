@@ -202,6 +202,7 @@ FRAMEWORKS = {
     "google_adk": {"google", "pydantic_core"},
     "langgraph": {"langgraph", "langchain_core"},
     "openai_agents": {"agents"},
+    "openhands": {"openhands"},
     "pydantic_ai": {"pydantic_ai", "pydantic"},
     "strands": {"strands"},
 }
@@ -230,7 +231,7 @@ ROOMS["forklore.cli"] = {
     *("forklore.client", "forklore.extras"),
     *("forklore_local.fsck", "forklore_local.copying"),
     *("forklore_local.in_process.folder", "forklore_local.in_process.upkeep"),
-    *("forklore_local.version", "httpx2", "rich", "typer"),
+    *("forklore_local.in_process.copies", "forklore_local.version", "httpx2", "rich", "typer"),
 }
 ROOMS["forklore.mcp"] = {"forklore.mcp", "forklore.client", "mcp", "pydantic", "anyio"}
 ROOMS["forklore.mcp.http"] = ROOMS["forklore.mcp"] | {"httpx2"}

@@ -23,6 +23,7 @@ EVERYWHERE = ("tests/test_circles.py", "tests/test_generated.py", "tests/test_la
 SERVICE = "layers/core/forklore_service"
 BY_CI: Mapping[str, Sequence[str]] = {
     "test": ("",),
+    "test-openhands": ("clients/python/forklore", "tests/clients/adapters/openhands"),
     "test-adapters": ("clients/python/forklore", "tests/clients/adapters"),
     "test-web": ("web", "tests/web", "local/forklore_local/server"),
     "test-typescript": ("clients/typescript", "clients/assistant-ui", "clients/ai-sdk", "tests/clients"),

@@ -21,8 +21,11 @@ from rich.progress import track
 from forklore_service.domain.model import Caller
 from forklore_service.domain.rate import UNCOUNTED_MAX, window_of
 from forklore_service.storage.cache import ConversationCache
+from forklore_service.storage.embedded_texts import EmbeddedTexts
 from forklore_service.storage.queue import Queue
+from forklore_service.storage.schema import DIMENSIONS
 from forklore_service.usecases.background import worker
+from forklore_service.usecases.background.embedding import embed
 from tools.bench.cases import CASES, Case, Knows
 from tools.bench.local import local_dynamodb
 from tools.bench.meter import Meter
@@ -41,6 +44,10 @@ HEAD = f"""\
 # writes this file. base: {BASE}.
 """
 UNITS_OFF_MAX = 1 / 50
+NEARNESS = EmbeddedTexts(lambda texts: [[1.0] * DIMENSIONS for _ in texts], "a model")
+EMBED = "vectors of an append, the function"
+"""What is added to an append by recall on AWS, after its answer, in a process that knows the
+conversation. The function may make the vectors of several appends together."""
 COUNT = "count a user's requests"
 """What is added to one of UNCOUNTED_MAX requests of a user, if the deployment has a limit."""
 
@@ -55,7 +62,7 @@ def costs_of(endpoint: str | None, shape: Shape) -> dict[str, str]:
     with world(endpoint, shape) as of:
         counting = _Counting(of)
         found = {name: counting.case(name, case) for name, case in chosen}
-        found |= {COUNT: counting.count(), "delete, the worker": counting.cascade()}
+        found |= {EMBED: counting.embed(), COUNT: counting.count(), "delete, the worker": counting.cascade()}
     order = [*CASES, *found]
     return {name: found[name] for name in sorted(found, key=order.index)}
 
@@ -88,6 +95,17 @@ class _Counting:
     def _ask(self, operation: str, caller: Caller, **given: Any) -> None:
         answer = self._process.ask(operation, caller, **given)
         assert answer.status < 300, (operation, answer)
+
+    def embed(self) -> str:
+        """Return the cost of the vectors of one more entry. It is the same in any tree."""
+        root, table = self._world.ask("createConversation", ANN).id, self._process.table
+        table.by_meaning = True
+        for begin in (None, self._meter.begin):
+            self._world.ask("appendEntry", ANN, conversationId=root, **self._world.said())
+            if begin is not None:
+                begin()
+            embed(table, NEARNESS, root, {root})
+        return str(self._meter.end())
 
     def count(self) -> str:
         """Return the cost of counting requests of a user, when some of the minute are counted."""

@@ -21,12 +21,16 @@ KEYS_AT_ONCE = 100
 
 @dataclass
 class Cost:
-    """What an operation costs. rounds: the longest chain of requests that had to wait."""
+    """What an operation costs. rounds: the longest chain of requests that had to wait.
+
+    searches: of the index of vectors, which are billed by what they examine, and not in units.
+    """
 
     requests: int = 0
     rounds: int = 0
     read_units: float = 0.0
     write_units: int = 0
+    searches: int = 0
 
     def __str__(self) -> str:
         return f"{self.rounds} / {self.read_units:g} / {self.write_units}"
@@ -52,6 +56,7 @@ class Meter:
         """Return the cost since `begin`."""
         cost, self._cost = self._cost, Cost()
         cost.requests, cost.rounds = len(self._wire.requests), self._wire.rounds
+        cost.searches = self._wire.operations.count("SearchVectors")
         return cost
 
     def _leaves(self, request: Request) -> None:
@@ -66,6 +71,8 @@ class Meter:
                 self._count_batch(request, parsed)
             case "TransactWriteItems" | "BatchWriteItem" | "UpdateItem" | "PutItem":
                 self._count_writes(request)
+            case "SearchVectors":
+                pass
             case other:
                 raise NotImplementedError(other)
 

@@ -10,6 +10,7 @@ FOREIGN += " strands.multiagent strands.session.session_repository"
 
 def test_importing_an_adapter_only_defines_names() -> None:
     names = sorted(name for name, _ in modules(PROJECT) if within(name, {"forklore.adapters"}))
+    names = [name for name in names if not within(name, {"forklore.adapters.openhands"})]  # Python 3.12
 
     assert len(names) > 5
     assert import_all(PROJECT, names, foreign=FOREIGN) == ""

@@ -15,6 +15,7 @@ from tools.harness.local_server import ROOT
         ("google_adk", "google", "google-adk"),
         ("langgraph", "langgraph", "langgraph"),
         ("openai_agents", "agents", "openai-agents"),
+        ("openhands", "openhands", "openhands"),
         ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
         ("strands", "strands", "strands"),
     ],

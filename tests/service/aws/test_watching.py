@@ -58,6 +58,9 @@ def test_each_read_is_304_to_who_has_its_answer_and_no_lambda_waits() -> None:
                 begun = time.monotonic()
                 same = gateway.send(**request, user=step.user, agent=step.agent)
                 assert time.monotonic() - begun < AT_ONCE_SECONDS
+                if same.status == 200 and "urlExpiresAt" in same.text:  # a link's end moves on in steps
+                    answer, request["headers"] = same, known(same.headers["etag"])
+                    same = gateway.send(**request, user=step.user, agent=step.agent)
                 assert (same.status, same.text) == (304, ""), step
                 assert same.headers["etag"] == answer.headers["etag"]
                 pace = "forklore-ask-again-ms"

@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Callable
 from itertools import count
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from forklore_service.domain import keys
 from forklore_service.domain.keys import Key
 from forklore_service.domain.meaning import PIECES_MAX
 from forklore_service.domain.model import Caller
+from forklore_service.storage.clock import Clock
 from forklore_service.storage.embedded_texts import EmbeddedTexts
 from forklore_service.usecases.reading.search import NEAREST_MAX
 from forklore_service.usecases.shared import over_all
@@ -21,7 +23,7 @@ from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.service import Process
 from tests.service.reliability.world import ROOT_CALLER, run_erasures, run_prune, said
 from tests.support.meaning import Model, by_length, nearness
-from tests.support.tables import Store
+from tests.support.tables import Store, fresh_store
 from tools.harness.service import Answer
 
 ANN, BOB = Caller("ann"), Caller("bob")
@@ -412,3 +414,32 @@ def test_over_all_what_comes_between_two_pages_shows_no_hit_twice(process: Proce
             say(process, chat, "inn")
 
     assert len({one["entryId"] for one in shown}) == len(shown) == NEAREST_MAX + 5
+
+
+def test_appends_and_pages_send_the_same_bytes_with_recall_as_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock(lambda: 1_762_482_104_000)
+    clock.was_compared = True
+    monkeypatch.setattr(clock, "learn", lambda *_, **__: None)
+
+    def sent(*, with_recall: bool) -> list[tuple[str, str]]:
+        bits = Random(1).getrandbits
+        with fresh_store() as store:
+            process = Process(store, clock=clock, in_order=True, random=bits)
+            if with_recall:
+                process.table.nearness, process.table.by_meaning = nearness(), True
+                process.table.embedded_elsewhere = True
+            root = process.ask("createConversation", ANN).id
+            process.ask("appendEntry", ANN, conversationId=root, **said("The inn"))
+            fork = process.ask("forkConversation", ANN, conversationId=root).id
+            for one in (root, fork):
+                process.ask("appendEntry", ANN, conversationId=one, **said("A train"))
+                process.ask("listEntries", ANN, conversationId=one)
+            process.ask("listConversations", ANN)
+            bodies = [{**call.body, "ClientRequestToken": ""} for call in process.faults.calls]
+            return [
+                (call.operation, repr(body)) for call, body in zip(process.faults.calls, bodies, strict=True)
+            ]
+
+    assert sent(with_recall=True) == sent(with_recall=False)

@@ -1,0 +1,364 @@
+"""A file store of OpenHands' SDK that keeps the files of one conversation as entries."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from threading import Lock, RLock
+from typing import Any
+from uuid import UUID, uuid4
+
+from forklore import AsyncForklore, ConflictError, Forklore, NotFoundError
+from forklore.adapters.files import Files, Stored
+from forklore.adapters.openhands.entries import (
+    CHANGE,
+    EVENT,
+    FIRST,
+    HISTORY,
+    NO_PARENT,
+    STATE,
+    Kept,
+    View,
+    change_of,
+    context_draft,
+    event_draft,
+    held_in,
+    kept_in,
+    path_to,
+    with_known_secrets,
+)
+from forklore.adapters.running import run
+from forklore.adapters.storable import checked_name, checked_size, storable
+from forklore.client import jsontext
+from forklore.client.generated.limits import PAGE_ENTRIES_MAX
+from forklore.client.generated.results import Entries, Entry, ListedEntry
+from forklore.client.kinds import as_sync
+from forklore.extras import needing
+
+with needing("openhands"):
+    from openhands.sdk.conversation.persistence_const import BASE_STATE, EVENT_FILE_PATTERN, EVENTS_DIR
+    from openhands.sdk.io import FileStore
+    from openhands.sdk.utils.cipher import FERNET_TOKEN_PREFIX, Cipher
+
+EVENT_FILE = re.compile(rf"{EVENTS_DIR}/event-(\d+)-.+\.json", re.DOTALL)
+MARKER = re.compile(rf"{EVENTS_DIR}/\.eventlog-len-(\d+)\.marker")
+"""A file that is there if the log has so many events. It is known without being stored."""
+OVERTAKEN = frozenset({"stale", "name_moved"})
+TRIES = 20
+"""Of an append that other processes are ahead of each time."""
+NEWEST_ENTRIES = 100
+"""Of a branch that was left: most are short."""
+
+
+class ForkloreFileStore(FileStore):
+    """The base state and the events of one conversation of OpenHands, in forklore.
+
+    It is read at its first use. Processes may share a conversation, with the same user and client.
+
+    client: of either kind, with the key of an agent; made and closed by the caller. prefix: of the
+    name. cipher: of the conversation; what it encrypts anew is no change. Raises TooLargeError for
+    an event or a base state beyond 2.5 MB, before anything of it is written.
+    """
+
+    def __init__(
+        self,
+        client: Forklore | AsyncForklore,
+        conversation_id: UUID,
+        *,
+        prefix: str = "openhands/",
+        cipher: Cipher | None = None,
+    ) -> None:
+        self._client = as_sync(client)
+        self._files = Files.of(client)
+        self._given, self._prefix, self._cipher = client, prefix, cipher
+        self._name = checked_name("conversation_id", prefix, conversation_id)
+        self._log: list[Kept] = []
+        self._view: View | None = None
+        self._fork: dict[str, Any] | None = None
+        self._turn, self._lock = RLock(), Lock()
+
+    # What the SDK calls
+
+    def read(self, path: str) -> str:
+        """Return a file. Raises FileNotFoundError if there is none."""
+        with self._turn:
+            view = self._known()
+            event = EVENT_FILE.fullmatch(path)
+            if event and int(event[1]) < len(self._log):
+                return self._log[int(event[1])].text()
+            if path == BASE_STATE and view.state is not None:
+                # Without the member the SDK takes a folder that nobody has named.
+                return jsontext.write({"persistence_dir": None, **view.state})
+        raise FileNotFoundError(path)
+
+    def write(self, path: str, contents: str | bytes) -> None:
+        """Store the base state or the next event. Raises ValueError for any other file."""
+        text = contents.decode() if isinstance(contents, bytes) else contents
+        with self._turn:
+            if path == BASE_STATE:
+                self._write_state(jsontext.read(text))
+            elif EVENT_FILE.fullmatch(path):
+                self._write_event(jsontext.read(text), text)
+            elif not MARKER.fullmatch(path):
+                raise ValueError(f"forklore keeps no file {path!r} of a conversation")
+
+    def list(self, path: str) -> list[str]:
+        """Return the paths of the files in a folder."""
+        with self._turn:
+            view = self._known()
+            if self._fork is not None or view.state is None:
+                return []
+            if path.strip("/") == EVENTS_DIR:
+                return [f"{EVENTS_DIR}/{_file_of(at, one)}" for at, one in enumerate(self._log)]
+            return [] if path.strip("/") else [BASE_STATE, f"{EVENTS_DIR}/"]
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is a file, or a folder with files."""
+        with self._turn:
+            view = self._known()
+            if marker := MARKER.fullmatch(path):
+                return int(marker[1]) == len(self._log)
+            if event := EVENT_FILE.fullmatch(path):
+                return int(event[1]) < len(self._log)
+            return view.state is not None if path == BASE_STATE else bool(self.list(path))
+
+    def delete(self, path: str) -> None:
+        """Do nothing for a file that is not stored. Raises ValueError for one that is."""
+        if not MARKER.fullmatch(path) and self.exists(path):
+            raise ValueError(f"entries of forklore are not deleted alone: {path!r}")
+
+    def get_absolute_path(self, path: str) -> str:
+        """Return what names a file. It is on no disk."""
+        return f"forklore:{self._name}/{path}"
+
+    @contextmanager
+    def lock(self, path: str, timeout: float = 30.0) -> Iterator[None]:
+        """Let one thread append. What other processes append meanwhile stands before it."""
+        if not self._lock.acquire(timeout=timeout):
+            raise TimeoutError(f"{path} was locked for {timeout} s")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    # Forks, and the end
+
+    def fork(self, conversation_id: UUID, from_event_id: str | None = None) -> "ForkloreFileStore":
+        """Return the store of a fork. It has no files, and stores none until `commit`.
+
+        from_event_id: the end of the branch that it inherits; None: it inherits the whole log.
+        """
+        with self._turn:
+            view = self._known()
+            made = ForkloreFileStore(self._given, conversation_id, prefix=self._prefix, cipher=self._cipher)
+            if from_event_id is None:
+                made._log = list(self._log)
+                made._fork = {"forked_at_conversation_id": view.conversation_id, "forked_at_position": "head"}
+                made._view = replace(view, conversation_id=None, events=list(view.events))
+            else:
+                made._log = path_to(from_event_id, self._log)
+                made._fork = self._place_after(made._log[-1])
+                made._view = View(events=list(made._log), epoch=view.epoch, sliced=from_event_id)
+            made._view.state = None
+            return made
+
+    def ids(self) -> Sequence[str]:
+        """Return the ids of the events."""
+        with self._turn:
+            self._known()
+            return [one.event_id for one in self._log]
+
+    def commit(self) -> None:
+        """Make the fork with its base state, in one request.
+
+        Raises ConflictError if there is a conversation of its id.
+        """
+        with self._turn:
+            view, place = self._known(), self._fork
+            [entry] = self._sent([self._whole(view.state, view)], **(place or {}))
+            view.conversation_id, self._fork = entry.conversation_id, None
+            view.passed(entry)
+
+    def erase(self) -> None:
+        """Delete the conversation with all branches of its log. Forks of it stay."""
+        with self._turn:
+            view = self._known()
+            for each in (*view.left, view.conversation_id):
+                with suppress(NotFoundError):
+                    if each is not None:
+                        self._client.api.delete_conversation(each, scope="branch")
+            with suppress(NotFoundError):
+                self._client.api.delete_name(name=self._name)
+            self._view = None
+
+    # Reading
+
+    def _known(self) -> View:
+        """Return what is stored, read once, and then what this process has added."""
+        if self._view is None:
+            log, self._view = self._read()
+            self._log = [*log]
+        return self._view
+
+    def _read(self) -> tuple[Sequence[Kept], View]:
+        view = View()
+        with suppress(NotFoundError):
+            name = self._client.api.look_up_name(name=self._name)
+            view.conversation_id = None if name.deleted else name.conversation_id
+        if view.conversation_id is None:
+            return [], view
+        cursor: str | None = None
+        while True:
+            page = self._client.api.list_entries(
+                view.conversation_id, limit=PAGE_ENTRIES_MAX, after_cursor=cursor
+            )
+            for entry in run(self._client, self._files.whole(page.data)):
+                view.add(entry)
+            cursor = page.after_cursor
+            if cursor is None:
+                break
+        found = {one.entry_id: one for one in view.events}
+        for each in view.left:
+            with suppress(NotFoundError):  # somebody has deleted it
+                self._read_left(each, found)
+        return view.log(found.values()), view
+
+    def _read_left(self, conversation_id: str, found: dict[str, Kept]) -> None:
+        """Read a branch from its end to where it leaves what was found."""
+        cursor: str | None = None
+        while True:
+            page = self._client.api.list_entries(
+                conversation_id,
+                channel=HISTORY,
+                limit=NEWEST_ENTRIES,
+                tail=True if cursor is None else None,
+                before_cursor=cursor,
+            )
+            fresh: list[ListedEntry] = [one for one in page.data if held_in(one).get("kind") == EVENT]
+            new = [one for one in fresh if one.id not in found]
+            for entry in run(self._client, self._files.whole(new)):
+                found[entry.id] = kept_in(entry, conversation_id)
+            cursor = page.before_cursor
+            if cursor is None or len(new) < len(fresh):
+                return
+
+    # Writing
+
+    def _write_state(self, state: dict[str, Any]) -> None:
+        view = self._known()
+        if self._fork is not None:
+            view.state = state
+            return
+
+        def send() -> None:
+            view = self._known()
+            known = with_known_secrets(view.state, state, self._is_same_secret)
+            change = change_of(view.state or {}, known)
+            if view.state is not None and change == {}:
+                return
+            if view.state is None or change is None:
+                drafts = [self._whole(known, view, is_first=view.state is None)]
+            else:
+                drafts = [context_draft(CHANGE, storable(change))]
+            [entry] = self._sent(drafts, if_match=view.last)
+            view.conversation_id, view.state = entry.conversation_id, known
+            view.passed(entry)
+
+        self._retried(send)
+
+    def _is_same_secret(self, before: str, after: str) -> bool:
+        """Return whether two texts hide one secret. By a key of old it is to be stored anew."""
+        if self._cipher is None or not before.startswith(FERNET_TOKEN_PREFIX):
+            return False
+        if not self._cipher.is_current(before):
+            return False
+        known, given = self._cipher.try_decrypt_str(before), self._cipher.try_decrypt_str(after)
+        return known is not None and known == given
+
+    def _write_event(self, event: dict[str, Any], text: str) -> None:
+        for once in self._files.tries():
+            with once:
+                [stored] = run(self._client, self._files.stored([event]))
+                self._retried(partial(self._append, event, stored, text))
+
+    def _append(self, event: dict[str, Any], stored: Stored, text: str) -> None:
+        view = self._known()
+        number = max((one.number for one in self._log[-1:]), default=-1) + 1
+        draft = event_draft(event, stored, number)
+        parent = event.get("parent_id")
+        if parent is None or parent == view.tip():
+            entry = self._sent([draft], if_match=view.last)[-1]
+        else:
+            entry = self._branch(draft, parent)
+        view = self._known()
+        view.passed(entry)
+        kept = Kept.of(event, number, entry.id, entry.conversation_id, text=text)
+        view.take(kept)
+        self._log.append(kept)
+
+    def _branch(self, draft: dict[str, Any], parent: str) -> Entry:
+        """Go on after an event that is not the last one, in a fork that takes the name."""
+        view, new = self._known(), str(uuid4())
+        path = [] if parent == NO_PARENT else path_to(parent, self._log)
+        place = self._place_after(path[-1]) if path else {"forked_at_conversation_id": view.conversation_id}
+        is_here = place["forked_at_conversation_id"] == view.conversation_id
+        left = (*view.left, view.conversation_id or "")
+        made = View(new, path, view.state, epoch=view.epoch, left=left, sliced=view.sliced)
+        name = self._client.api.look_up_name(name=self._name)
+        if name.conversation_id != view.conversation_id:
+            raise ConflictError("another process is on another branch", details={"reason": "name_moved"})
+        drafts = [self._whole(view.state, made), draft]
+        answer = self._client.api.append_entry(
+            new,
+            name={"name": self._name, "expectRevision": name.revision},
+            if_match=view.last if is_here else None,
+            entries=drafts,
+            **place,
+        )
+        assert isinstance(answer, Entries)
+        self._view = made
+        for entry in answer.data:
+            made.passed(entry)
+        return answer.data[-1]
+
+    def _place_after(self, event: Kept) -> dict[str, Any]:
+        view = self._known()
+        is_here = any(one.event_id == event.event_id for one in view.events)
+        source = view.conversation_id if is_here and view.conversation_id else event.shown_by
+        return {
+            "forked_at_conversation_id": source,
+            "forked_at_entry_id": event.entry_id,
+            "forked_at_position": "after",
+        }
+
+    def _whole(self, state: Any, view: View, *, is_first: bool = True) -> dict[str, Any]:
+        """Return an entry with the whole base state. is_first: of its conversation."""
+        held = {"left": list(view.left), "sliced": view.sliced}
+        draft = context_draft(STATE, storable(state), **held) | {"epoch": view.epoch + 1}
+        return draft | {"key": FIRST} if is_first else draft
+
+    def _sent(self, drafts: Sequence[dict[str, Any]], **where: Any) -> tuple[Entry, ...]:
+        """Append by the name; return the entries."""
+        for one in drafts:
+            checked_size("an event or a base state", one["content"])
+        made = self._client.api.append_entry_by_name(name=self._name, entries=[*drafts], **where)
+        assert isinstance(made, Entries)
+        return tuple(made.data)
+
+    def _retried(self, send: Callable[[], None]) -> None:
+        """Do what another process may be ahead of. Then what it has stored is read first."""
+        for _ in range(TRIES - 1):
+            try:
+                send()
+            except ConflictError as error:
+                if error.reason not in OVERTAKEN:
+                    raise
+                self._view = None
+            else:
+                return
+        send()
+
+
+def _file_of(at: int, event: Kept) -> str:
+    return EVENT_FILE_PATTERN.format(idx=at, event_id=event.event_id)
