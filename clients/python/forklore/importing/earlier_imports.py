@@ -168,6 +168,8 @@ class EarlierImports:
             self._lone[tree.tree_id] = located.lone
         held = self._there(draft, located.row)
         held.written = located.row.id if located.is_written else ""
+        kind = self._of(tree.source)
+        held.is_known = tree.tree_id in kind.named or tree.session in kind.tagged
         if not any(line.own for line in held.lines.values()):
             return plan_draft(draft)  # an earlier import came no further than to its beginning
         anchor: Ref | None = None
@@ -428,7 +430,7 @@ def _source_now(carried: Carried, number: int, before: Row | None, *, is_same: b
     source = dict(before.source)
     if carried.loading.additions[number] and "saidAt" in wanted:
         source["saidAt"] = max(wanted["saidAt"], str(source.get("saidAt", "")))
-    if number == plan.ends.conversation and is_same:
+    if number == plan.told_in and is_same:
         source["sessions"] = _that_fit({**mapped(source.get("sessions")), plan.session: plan.told})
     if number == 0 and isinstance(source.get("conversations"), int):
         source["conversations"] += len(plan.conversations) - len(plan.own)

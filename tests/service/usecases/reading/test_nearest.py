@@ -369,6 +369,35 @@ def test_over_all_what_was_taken_over_in_part_is_found_whole(
     assert found(late.ask("searchConversations", ANN, **asked)) == ["A hotel.", "The inn.", "A train."]
 
 
+def test_what_is_erased_between_two_pages_hides_nothing(store: Store, process: Process) -> None:
+    """The next nearest one would take its place among those that were ranked, and come first."""
+    texts = [f"inn {'fish ' * number}" for number in range(NEAREST_MAX + 5)]
+    texts[NEAREST_MAX] += "best"
+    chat = begin(process)
+    process.ask("shareConversation", ANN, conversationId=chat, userId="bob", accessLevel="writer")
+    said_by = [(BOB if number == 10 else ANN, text) for number, text in enumerate(texts)]
+    ids = [say(process, chat, text, by) for by, text in said_by]
+    asked: dict[str, Any] = {
+        "query": "inn best",
+        "searchType": ["semantic", "fulltext"],
+        "conversationId": chat,
+        "limit": 20,
+    }
+    page = process.ask("searchConversations", ANN, **asked).body
+    shown = page["data"]
+    process.ask("adminEraseUser", ROOT_CALLER, userId="bob")
+    for _ in range(4):
+        run_erasures(Process(store))
+    late = with_model(store)
+    while page["afterCursor"] is not None:
+        page = late.ask("searchConversations", ANN, **asked, afterCursor=page["afterCursor"]).body
+        shown += page["data"]
+
+    found = [one["entryId"] for one in shown]
+    assert {*ids} - {*found} <= {ids[10]}
+    assert len({*found}) == len(found)
+
+
 def test_over_all_what_comes_between_two_pages_shows_no_hit_twice(process: Process) -> None:
     process.table.by_meaning = True
     chat = begin(process, *(f"inn {'fish ' * (number % 9)}{number}" for number in range(NEAREST_MAX + 5)))
