@@ -2,6 +2,7 @@
 
 import base64
 import json
+import logging
 from collections.abc import Callable
 from itertools import count
 from random import Random
@@ -242,6 +243,32 @@ def test_a_cursor_that_no_recall_made_is_refused(process: Process, further: Any)
 
     answer = recall(process, chat, afterCursor=spoilt)
     assert (answer.status, answer.body["code"]) == (400, "invalid_cursor")
+
+
+def test_no_answer_cursor_or_log_line_has_a_vector(
+    store: Store, process: Process, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    process.table.by_meaning = True
+    chat = begin(process, "The inn.", "A hotel.", "A train to the inn.")
+    answers = [recall(process, chat, limit=1), process.ask("searchConversations", ANN, query="inn", limit=1)]
+    answers += [process.ask(name, ANN, conversationId=chat) for name in ("listEntries", "getConversation")]
+    cursors = [base64.urlsafe_b64decode(one.body["afterCursor"] + "==") for one in answers[:2]]
+    told = repr([one.body for one in answers]) + repr(cursors) + caplog.text
+
+    stored = [store.contents()[key] for key in vectors(store)]
+    assert len(stored) == 3
+    for item in stored:
+        packed, numbers = item["v"]["B"], [int(one["N"]) for one in item["V"]["L"]]
+        assert all(
+            one not in told
+            for one in (
+                base64.b64encode(packed).decode()[:40],
+                repr(packed)[2:40],
+                json.dumps(numbers)[1:30],
+                item["shelf"]["S"],
+            )
+        )
 
 
 def test_one_who_may_not_read_it_gets_no_vector_made(store: Store, process: Process) -> None:
