@@ -687,3 +687,26 @@ def test_a_thread_of_llm_that_has_no_messages_of_its_own_comes_back_into_its_for
 
     assert run(f"log {fork} --oneline").out.count(SAID) == 1
     assert len(run("ls --all --json").lines) == before
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [("pi", r'"firstKeptEntryId":"([\w-]+)"'), ("opencode", r'"tail_start_id":"msg_(\w+)"'), ("copilot", "")],
+)
+def test_what_a_summary_has_kept_begins_where_it_does_or_is_told_to_be_left_out(
+    run: Forklore, home: Path, program: str, told: str
+) -> None:
+    run("collect --program claude-code")
+    session = "31d5490f-1f10-438e-9045-74f46fe5ca83"  # summarised up to a place: what follows it is kept
+    rows = [json.loads(line) for line in run(f"ls --all --tag session:{session} --json").lines]
+    shown = next(row["id"] for row in rows if row["isCurrent"])
+
+    made = json.loads(run(f"resume {shown} --in {program} --folder '{home}' --print --json").out)
+
+    entries = [json.loads(line) for line in run(f"log {shown} --reverse -n 1000 --json").lines]
+    sources = [one["content"][0].get("source", {}) for one in entries]
+    [kept] = [source["kept"] for source in sources if source.get("isSummary")]
+    first = next(one for one in entries if one["key"] == kept[0])
+    begins = re.findall(told, Path(made["file"]).read_text()) if told else []
+    assert [one.replace("-", "") for one in begins] == [first["id"].replace("-", "")] * len(begins)
+    assert bool(begins) is ("messages that a summary has kept" not in made["leftOut"])

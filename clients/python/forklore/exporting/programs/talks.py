@@ -55,13 +55,14 @@ class Talk:
         """
         kept, at = set(summary.kept), next(at for at, turn in enumerate(self.turns) if turn is summary)
         begin = at
-        while begin and self.turns[begin - 1].turn_id in kept:
-            begin -= 1
-        while begin < at and self.turns[begin].role not in roles:
-            begin += 1
+        while begin and (self.turns[begin - 1].turn_id in kept or self.turns[begin - 1].role == "system"):
+            begin -= 1  # what the system says between them is no message
+        held = [turn for turn in self.turns[begin:at] if turn.turn_id in kept]
+        while held and held[0].role not in roles:
+            del held[0]
         if not any(turn.is_summary for turn in self.turns[at + 1 :]):
-            self.left_out["messages that a summary has kept"] += len(kept) - (at - begin)
-        return self.turns[begin].turn_id if begin < at else None
+            self.left_out["messages that a summary has kept"] += len(kept) - len(held)
+        return held[0].turn_id if held else None
 
 
 class NoPlaceError(Exception):
