@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from forklore.cli.commands.collect import _followed
+from forklore.client.errors import NoAnswerError
 from forklore.importing.unpacking import zstd_module
 from forklore.sessions.programs import NAMES, PROGRAMS
 from tests.clients.cli.running import Forklore, Ran
@@ -102,6 +104,20 @@ def test_sessions_are_found_in_any_folder_by_their_content(run: Forklore, home: 
     rows = [json.loads(line) for line in run(f"sessions --in '{moved}' --json").lines]
 
     assert {row["program"] for row in rows} == {"codex"}
+
+
+def test_a_watch_waits_for_a_service_that_is_away() -> None:
+    said: list[str] = []
+    runs = iter([NoAnswerError("there is no server"), NoAnswerError("none"), None, KeyboardInterrupt()])
+
+    def once(*, quiet: bool) -> int:
+        error = next(runs)
+        if error is not None:
+            raise error
+        return 0
+
+    assert _followed(once, said.append, wait_s=0) == 130
+    assert said == ["there is no server; goes on when it answers"]
 
 
 def test_another_store_gets_all_of_it(run: Forklore, home: Path) -> None:

@@ -202,13 +202,12 @@ class Laying:
                 self._lay_empty(there, there.lines[name])
 
     def _lay_end(self) -> None:
-        """Lay out a fork for a session that is all in another one, and ends before that does."""
+        """Lay out a fork for a session that is all in another one: by that it is found."""
         tree, there = self._tree, self._there
         match = self._matched.get(tree.current) if tree.current is not None else None
         if there is None or there.is_known or match is None or tree.is_started or not tree.session:
             return
-        one, at = match.ref
-        if one in there.others and last_said(there.lines[one].own) != at:
+        if match.ref.conversation_id in there.others:
             self.end_line = len(self._lines)
             self._lines.append(Line(fork=self._fork(self._there_at[match.ref], is_child=False)))
 
