@@ -453,6 +453,64 @@ def test_what_stood_in_the_place_of_a_session_is_kept_aside(run: Forklore, home:
     assert "Mine" not in file.read_text()
 
 
+STEPS: list[dict[str, Any]] = [
+    {"role": "user", "content": "step-1"},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "tool_use", "id": "call_1", "name": "look", "input": {"at": "step-2"}},
+            {"type": "tool_result", "tool_use_id": "call_1", "content": "step-3"},
+            {"type": "text", "text": "step-4"},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "step-5"},
+            {"type": "audio", "mimeType": "audio/wav", "data": "UklGRg"},
+            {"type": "image", "mimeType": "image/png", "data": "iVBORw"},
+        ],
+    },
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "call_2", "name": "look", "input": {"at": "step-6"}}],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "step-8"},
+            {"type": "tool_result", "tool_use_id": "call_2", "content": "step-7"},
+        ],
+    },
+]
+
+
+@pytest.mark.parametrize("program", ["llm", "openhands"])
+def test_a_result_follows_its_call_wherever_it_stands_in_an_entry(
+    run: Forklore, home: Path, logs: Path, tmp_path: Path, program: str
+) -> None:
+    with closing(sqlite3.connect(logs)) as database, database:
+        for table in ("messages", "parts", "threads", "turns", "turn_search"):
+            database.execute(f"DELETE FROM {table}")
+    source = tmp_path / "steps.json"
+    source.write_text(json.dumps({"id": "steps", "messages": STEPS}))
+    run(f"import '{source}'")
+    [row] = [json.loads(line) for line in run("ls --json").lines]
+
+    told = json.loads(run(f"resume {row['id']} --in {program} --folder '{home}' --print --json").out)
+
+    written = Path(told["file"])
+    if program == "llm":
+        with closing(sqlite3.connect(written)) as database:
+            texts = [str(one) for one in database.execute("SELECT text, payload FROM parts ORDER BY id")]
+    else:
+        texts = [one.read_text() for one in sorted(written.parent.glob("events/*"))]
+    assert re.findall(r"step-\d", "".join(texts)) == [f"step-{at}" for at in range(1, 9)]
+    assert told["leftOut"]["files"] == 1
+    assert "UklGRg" not in "".join(texts)
+    assert "0 new messages" in run(f"collect --program {program} --all").err
+
+
 @pytest.mark.parametrize(
     ("program", "session", "is_first"),
     [
