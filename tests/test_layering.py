@@ -231,7 +231,7 @@ ROOMS["forklore.cli"] = {
     *("forklore.client", "forklore.extras"),
     *("forklore_local.fsck", "forklore_local.copying"),
     *("forklore_local.in_process.folder", "forklore_local.in_process.upkeep"),
-    *("forklore_local.version", "httpx2", "rich", "typer"),
+    *("forklore_local.in_process.copies", "forklore_local.version", "httpx2", "rich", "typer"),
 }
 ROOMS["forklore.mcp"] = {"forklore.mcp", "forklore.client", "mcp", "pydantic", "anyio"}
 ROOMS["forklore.mcp.http"] = ROOMS["forklore.mcp"] | {"httpx2"}

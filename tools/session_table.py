@@ -83,8 +83,16 @@ def _left_out(program: Program) -> str:
     result = {"type": "tool_result", "tool_use_id": "call_1", "name": "look", "content": "Two boats."}
     thought = {"type": "thinking", "thinking": "I look.", "signature": "c2ln"}
     turns = [
+        Turn(_ID.format(6), "user", _AT, [{"type": "text", "text": "Ahoy."}]),
         Turn(_ID.format(1), "user", _AT, [{"type": "text", "text": "Good morning."}]),
-        Turn(_ID.format(2), "user", _AT, [{"type": "text", "text": "Hello."}], source={"isSummary": True}),
+        Turn(
+            _ID.format(2),
+            "user",
+            _AT,
+            [{"type": "text", "text": "Hello."}],
+            source={"isSummary": True},
+            kept=[_ID.format(1)],
+        ),
         Turn(_ID.format(3), "user", _AT, [{"type": "text", "text": "How many boats?"}, image]),
         Turn(_ID.format(4), "assistant", _AT, [thought, {"type": "text", "text": "I look."}, call]),
         Turn(_ID.format(5), "tool", _AT, [result]),

@@ -30,6 +30,7 @@ PARAMETERS = {
     "ApiKeyHashes": f"planner={hashlib.sha256(API_KEY.encode()).hexdigest()}",
     "Admins": "adam",
     "Events": "on",
+    "Recall": "titan",
     "Attachments": "on",
     "Mcp": "on",
     "Architecture": PROCESSORS.get(platform.machine(), "x86_64"),
@@ -38,7 +39,7 @@ OTHER = {"arm64": "x86_64", "x86_64": "arm64"}[PARAMETERS["Architecture"]]
 SAID = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "hello"}]}
 
 
-ON = {"PublishesEvents", "KeepsAttachments", "ServesTools", None}
+ON = {"PublishesEvents", "HasModel", "KeepsAttachments", "ServesTools", None}
 """The conditions of the options that are on here; None: what is always there."""
 
 

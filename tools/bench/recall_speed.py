@@ -72,24 +72,25 @@ def asked(folder: Path, how: str) -> dict[str, float]:
 def measured(how: str, folder: Path) -> dict[str, float]:
     """Return CPU seconds, and the peak of the memory in MB."""
     random_ = random.Random(2)
-    times: dict[str, float] = {}
     with Forklore.local(user="ann", data=folder, recall=WORDLLAMA if how == "recall" else None) as fl:
         chat = fl.conversation(next(iter(fl.conversations())).id)
-        times["page"] = spent(lambda: fl.api.list_entries(chat.id, limit=50))
+
+        def question() -> str:
+            return "what did we say of " + " ".join(random_.choices(WORDS, k=4))
+
+        calls: dict[str, Callable[[], Any]] = {"page": lambda: fl.api.list_entries(chat.id, limit=50)}
         if how == "recall":
-
-            def question() -> str:
-                return "what did we say of " + " ".join(random_.choices(WORDS, k=4))
-
-            times["one"] = spent(lambda: chat.recall(question()))
-            times["all"] = spent(lambda: fl.recall(question()))
+            calls |= {"one": lambda: chat.recall(question()), "all": lambda: fl.recall(question())}
+        times = spent(calls)
     return times | {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_000}
 
 
-def spent(call: Callable[[], Any]) -> float:
-    """Return the median CPU time of a call that was made before."""
-    call()
-    return median(time_of(call) for _ in range(TIMES))
+def spent(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
+    """Return the median CPU time of each call, which was made before; by turns."""
+    for call in calls.values():
+        call()
+    taken = [{name: time_of(call) for name, call in calls.items()} for _ in range(TIMES)]
+    return {name: median(one[name] for one in taken) for name in calls}
 
 
 def time_of(call: Callable[[], Any]) -> float:

@@ -53,7 +53,10 @@ class Qwen(Program):
         "OPENAI_MODEL": "qwen3-vl-plus",
         "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1",
     }
-    own_texts = ("--- Content from referenced files ---", "--- End of content ---", "Content from .*")
+    own_texts = (
+        *("--- Content from referenced files ---", "--- End of content ---", "Content from .*"),
+        r"Got it\. Thanks for the additional context!",  # the answer to a summary, which nobody has said
+    )
     story = Story(
         lambda command: Call("run_shell_command", {"command": command, "is_background": False}), _agent
     )

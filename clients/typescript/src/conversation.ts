@@ -526,11 +526,13 @@ export class Conversation {
 	 * Return the entries that fit a question best, of those that this conversation shows.
 	 *
 	 * What only a sibling says is not found, and counts nothing. By meaning and words where the service has a model, else
-	 * by words. Marks demand nothing here: to demand words, `search`. `around` and `minScore` are as for the client's.
+	 * by words. Marks demand nothing here: to demand words, `search`. A name that does not exist yet shows nothing.
+	 * `around` and `minScore` are as for the client's.
 	 */
 	async recall(question: string, options: Sent & Recalled = {}): Promise<Hit[]> {
 		const { limit = HITS, around, minScore, ...sent } = options;
-		const conversationId = await this.resolve(sent);
+		const conversationId = await this.#shown(sent);
+		if (conversationId === undefined) return [];
 		const given = { query: asked(question), conversationId, limit, around, minScore };
 		return (await this.#api.searchConversations(given, sent)).data;
 	}

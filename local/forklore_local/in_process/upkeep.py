@@ -53,6 +53,15 @@ def damage_in(folder: Path) -> list[Damage]:
         raise DataError(str(error)) from error
 
 
+def require_readable(folder: Path) -> None:
+    """Raise DataError if the folder keeps no data that this forklore reads. Nothing is written."""
+    try:
+        with _opened(folder) as connection:
+            format_of(connection, folder / FILE)
+    except ForkloreError as error:
+        raise DataError(str(error)) from error
+
+
 def _damaged_rows(connection: sqlite3.Connection) -> Iterator[Damage]:
     for partition, sort, attributes in connection.execute(_ROWS):
         try:

@@ -16,6 +16,7 @@ import os
 import selectors
 import signal
 import socket
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -27,6 +28,7 @@ from typing import Any, NoReturn
 import uvicorn
 
 from forklore_local.server.log import FRAMES, frames
+from forklore_local.server.manager import STOP_SECONDS, Manager
 
 USUAL_MAX = 4
 """How many workers there are at the most, if nobody says how many."""
@@ -40,11 +42,9 @@ longest. Each is twice the one before.
 """
 FULL_SECONDS = 0.2
 """How long nothing is accepted if the system has no room for another connection."""
-STOP_SECONDS = 30
-"""After how long a worker that does not stop is killed."""
 OPEN_FILES = 10_240
 """How many open files a process asks for. macOS allows no more."""
-TAKE, STOP = b"t", b"s"
+TAKE, STOP, RENEW = b"t", b"s", b"r"
 """What a worker is told. A connection goes with TAKE."""
 DONE = b"d"
 """What a worker says when it is ready, and then when it has taken the next connection."""
@@ -83,11 +83,19 @@ class Work:
 class Server(uvicorn.Server):
     """Serves as uvicorn does, which looks ten times a second whether it shall end.
 
-    This looks once a second, and as soon as it is told.
+    This looks once a second, and as soon as it is told. renew: reads the settings anew.
+    late: is started when this begins to end.
     """
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        manager: Manager,
+        renew: Callable[[], object],
+        late: threading.Timer | None = None,
+    ) -> None:
         super().__init__(config)
+        self._manager, self._renew, self._late = manager, renew, late
         self._told: Callable[[], object] = lambda: None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -97,11 +105,25 @@ class Server(uvicorn.Server):
 
     async def main_loop(self) -> None:
         loop, ending, ticks = asyncio.get_running_loop(), asyncio.Event(), 0
+        seconds = min(1, (self._manager.watched_s or 4) / 4)
+        self._listen_for_renewal(loop)
         self._told = lambda: loop.call_soon_threadsafe(ending.set)
         while not await self.on_tick(ticks):  # the date of the answers is of each tenth tick
             ticks += 10
+            self._manager.lives()
             with suppress(TimeoutError):
-                await asyncio.wait_for(ending.wait(), 1)
+                await asyncio.wait_for(ending.wait(), seconds)
+
+    def _listen_for_renewal(self, loop: asyncio.AbstractEventLoop) -> None:
+        if hasattr(signal, "SIGHUP"):
+            loop.add_signal_handler(signal.SIGHUP, self._renew)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._manager.stops()
+        if self._late:
+            self._late.daemon = True
+            self._late.start()
+        await super().shutdown(sockets)
 
 
 class WorkersServer(Server):
@@ -110,14 +132,17 @@ class WorkersServer(Server):
     Signals are for the listening process: a terminal or a service manager sends them to all.
     """
 
-    def __init__(self, config: uvicorn.Config, channel: socket.socket) -> None:
-        super().__init__(config)
+    def __init__(self, config: uvicorn.Config, channel: socket.socket, renew: Callable[[], object]) -> None:
+        super().__init__(config, Manager({}), renew)
         self._channel = channel
         self._connecting = set[asyncio.Task[object]]()
         self._is_full = False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Do nothing."""
+
+    def _listen_for_renewal(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Do nothing: the channel tells it."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets or [])
@@ -135,6 +160,9 @@ class WorkersServer(Server):
             loop.remove_reader(self._channel)
             self.should_exit = True
             self._told()
+            return
+        if came == RENEW:
+            self._renew()
             return
         self._tell()
         if not handles and not self._is_full:
@@ -188,12 +216,20 @@ class Processes:
 
     work: serves as a worker, and returns the exit status of its process. opened: is called when
     the first worker is ready. The others start then: it has opened the folder, which may be new.
+    renew: reads the settings anew, in this process: a worker that starts later has them.
     """
 
     def __init__(
-        self, number: int, listener: socket.socket, work: Callable[[Work], int], opened: Callable[[], object]
+        self,
+        number: int,
+        listener: socket.socket,
+        work: Callable[[Work], int],
+        opened: Callable[[], object],
+        renew: Callable[[], object],
+        manager: Manager,
     ) -> None:
         self._listener, self._work, self._opened = listener, work, opened
+        self._renew, self._manager = renew, manager
         self._workers = [_Worker() for _ in range(number)]
         self._turns = deque(self._workers)
         self._waiting = deque[socket.socket]()
@@ -213,7 +249,7 @@ class Processes:
         for one in (self._listener, self._signals, self._signalled):
             one.setblocking(False)
         signal.set_wakeup_fd(self._signalled.fileno())
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGHUP):
             signal.signal(number, lambda *_: None)
         while True:
             pause_s = self._start_due()
@@ -223,6 +259,10 @@ class Processes:
             is_free = any(worker.is_free for worker in self._workers)
             is_accepting = is_free and not self._waiting and not self._is_stopping
             listened = [self._signals, *channels, *([self._listener] if is_accepting else [])]
+            if is_free and self._is_open:  # else all of them hang, or none runs
+                self._manager.lives()
+            if self._manager.watched_s is not None:
+                pause_s = min(self._manager.watched_s / 4, math.inf if pause_s is None else pause_s)
             found = _readable(listened, pause_s)
             for channel in found:
                 if channel in channels:
@@ -232,7 +272,10 @@ class Processes:
             self._hand()
             if self._signals in found:
                 for received in self._signals.recv(BACKLOG):
-                    self._stop(received)
+                    if received != signal.SIGHUP:
+                        self._stop(received)
+                    elif not self._is_stopping:
+                        self._renew_all()
 
     def _start_due(self) -> float | None:
         """Start the workers that are due. Return in how many seconds another one is."""
@@ -267,6 +310,7 @@ class Processes:
         status = 1
         try:
             signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a terminal sends it to all
             others = [one for other in self._workers for one in (other.handed, other.channel) if one]
             for one in (*others, *self._waiting, self._listener, self._signals, self._signalled):
                 one.close()
@@ -334,11 +378,19 @@ class Processes:
                     self._turns.remove(worker)
                     self._turns.append(worker)
 
+    def _renew_all(self) -> None:
+        """Read the settings anew, here and in each worker."""
+        self._renew()
+        for channel in (worker.channel for worker in self._workers if worker.channel):
+            with suppress(OSError):  # it has just ended
+                channel.send(RENEW)
+
     def _stop(self, number: int) -> None:
         """Tell the workers to stop, or end them: at a second Ctrl+C, or after STOP_SECONDS."""
         running = [(worker.process, worker.channel) for worker in self._workers if worker.channel]
         if not self._is_stopping:
             self._is_stopping = True
+            self._manager.stops()
             for _, channel in running:
                 with suppress(OSError):  # it has just ended
                     channel.send(STOP)

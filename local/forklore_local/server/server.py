@@ -7,34 +7,38 @@ import gc
 import ipaddress
 import logging
 import os
-import re
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import uvicorn
 
 from forklore_local.in_process.folder import FILE, DataError
-from forklore_local.in_process.models import WORDLLAMA, nearness_named
+from forklore_local.in_process.models import nearness_named
 from forklore_local.in_process.opened import Opened
+from forklore_local.in_process.upkeep import require_readable
 from forklore_local.in_process.worker import Worker
 from forklore_local.server.asgi import App, Headers, Receive, Scope, Send
 from forklore_local.server.callers import Callers
 from forklore_local.server.commits import Commits
 from forklore_local.server.cors import with_cors
-from forklore_local.server.events import CONTENTS, Events
+from forklore_local.server.events import Events
 from forklore_local.server.files import ServedObjects, with_files
 from forklore_local.server.functions import http_apis, http_functions
 from forklore_local.server.gateway import Gateway
 from forklore_local.server.identity import Identity, hinted, named_user, read_authorizer, read_issuer
 from forklore_local.server.invocation import sleep
-from forklore_local.server.log import FORMATS, show_lines_of, write
+from forklore_local.server.log import show_lines_of, write
+from forklore_local.server.manager import STOP_SECONDS, VARIABLES, Manager, given_socket
+from forklore_local.server.options import Options, changed, lines_of
+from forklore_local.server.options import read as read_options
 from forklore_local.server.page import with_page
 from forklore_local.server.processes import (
-    USUAL_MAX,
     Processes,
     Server,
     Work,
@@ -46,6 +50,7 @@ from forklore_local.server.protocol import READS_HTTP
 from forklore_local.server.reference import with_reference
 from forklore_local.server.routing import Function
 from forklore_local.server.store import ENDPOINT, DatabaseError, open_table_at, set_environment
+from forklore_local.server.unit import program_of, unit_of
 from forklore_local.server.user_tokens import UserTokens
 from forklore_local.version import version
 from forklore_service.aws.wiring import Given, ServiceSettings, give, open_table
@@ -98,20 +103,32 @@ def main(
     process. command: what the user called, for the usage. tools: returns what adds the tools for
     agents to an app, by its address and what finds the caller; None: there is no option for them.
     """
-    chosen = _parser(command, has_tools=tools is not None).parse_args(arguments)
-    beside = tools() if tools and chosen.mcp else None
-    environment = dict(os.environ)  # as the user has it: the server changes its own
-    for name, verbose in (("", False), ("forklore", chosen.verbose)):  # first all that others write
-        show_lines_of(logging.getLogger(name), verbose=verbose, form=chosen.log)
-    gc.set_threshold(GARBAGE_OBJECTS, *gc.get_threshold()[1:])
     _on_signal(lambda *_: sys.exit(0))
     if hasattr(signal, "SIGHUP"):  # its terminal is closed, or somebody means: read the settings again
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        server = _Server(functions(), chosen, environment, beside)
-    except (OSError, ValueError) as error:
+        manager, listener = Manager(os.environ), given_socket(os.environ)
+        for name in VARIABLES:  # they are for this process alone
+            os.environ.pop(name, None)
+        environment = dict(os.environ)  # as the user has it: the server changes its own
+        read = partial(read_options, arguments, environment, command=command, has_tools=tools is not None)
+        options = read()
+        chosen = options.chosen
+        if chosen.print_unit:
+            write(unit_of(options, program=program_of(command), kind=chosen.print_unit), sys.stdout)
+            return 0
+        for name, verbose in (("", False), ("forklore", chosen.verbose)):  # first all that others write
+            show_lines_of(logging.getLogger(name), verbose=verbose, form=chosen.log)
+        gc.set_threshold(GARBAGE_OBJECTS, *gc.get_threshold()[1:])
+        beside = tools() if tools and chosen.mcp else None
+        server = _Server(functions(), options, environment, beside, manager)
+        if chosen.check:
+            server.check()
+            return 0
+        server.listen(listener)
+    except (OSError, ValueError, DataError) as error:
         return _refuse(error)
-    return server.run()
+    return server.run(read)
 
 
 def end(status: int) -> NoReturn:
@@ -131,29 +148,91 @@ class _Server:
     def __init__(
         self,
         functions: Sequence[Function],
-        arguments: argparse.Namespace,
+        options: Options,
         environment: Mapping[str, str],
         beside: Beside | None,
+        manager: Manager,
     ) -> None:
-        self._functions, self._arguments, self._beside = functions, arguments, beside
-        self._authorize = _authorizer(arguments)
-        self._is_verified = bool(arguments.issuer or arguments.token_file)
-        if not (self._is_verified or arguments.insecure or is_of_this_machine(arguments.host)):
-            raise ValueError(f"{UNVERIFIED}; use --issuer or --token-file, or say --insecure")
-        self._listener = _listen(arguments.host, arguments.port)
-        self._callers = Callers(name for name in (arguments.host, *arguments.allow_host) if name)
-        self._url = _url(self._listener)
-        self._environment = {**environment, "FORKLORE_URL": self._url}
+        self._functions, self._beside, self._manager = functions, beside, manager
+        self._options, self._arguments = options, options.chosen
+        self._authorizer = _authorizer(options)
+        self._verifies = _verifies(options)
+        self._environment = environment
         self._version = version()  # of now: a checkout may change while this runs
-        self._workers = _workers(arguments.workers, arguments.data)
-        self._file: os.stat_result | None = None
+        os.environ.update(options.environment)
         set_environment()
+        try:
+            ServiceSettings.from_environment()
+        except RuntimeError as error:
+            raise ValueError(str(error)) from None
+        arguments = self._arguments
+        self._workers = _workers(arguments.workers, arguments.data)
+        self._callers = Callers(name for name in (arguments.host, *arguments.allow_host) if name)
+        self._file: os.stat_result | None = None
 
-    def run(self) -> int:
-        """Serve until a signal comes; return 0 or CANNOT_START."""
+    def check(self) -> None:
+        """Say what is set, if a server could start with it. Nothing is made, and nobody is called.
+
+        Raises as the start does.
+        """
+        arguments = self._arguments
+        self._require_verified(arguments.host)
+        nearness_named(arguments.recall or None)
+        if arguments.data is not None and (arguments.data / FILE).exists():
+            require_readable(arguments.data)
+        tokens = "nobody verifies tokens" if not self._verifies else _tokens_told(arguments)
+        write("\n".join([*lines_of(self._options), tokens]), sys.stdout)
+
+    def listen(self, given: socket.socket | None) -> None:
+        """Listen, by a socket that the manager has opened or by a new one."""
+        host = given.getsockname()[0] if given else self._arguments.host
+        self._require_verified(host)
+        self._listener = given or _listen(host, self._arguments.port)
+        self._listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body are two writes
+        self._host, self._url = host, _url(self._listener)
+        self._environment = {**self._environment, "FORKLORE_URL": self._url}
+
+    def _require_verified(self, host: str) -> None:
+        if not (self._verifies or self._arguments.insecure or is_of_this_machine(host)):
+            raise ValueError(f"{UNVERIFIED}; use --issuer or --token-file, or say --insecure")
+
+    def run(self, read: Callable[[], Options]) -> int:
+        """Serve until a signal comes; return 0 or CANNOT_START. read: as `main` does."""
+        self._read = read
         if self._workers == 1:
             return self._serve(None)
-        return Processes(self._workers, self._listener, self._serve, self._greet).run()
+        return Processes(
+            self._workers, self._listener, self._serve, self._greet, self._renew, self._manager
+        ).run()
+
+    def _authorize(self, headers: Headers) -> Identity:
+        return self._authorizer(headers)
+
+    def _renew(self, *, is_told: bool = True) -> None:
+        """Read the settings anew, and use those of callers. What is wrong leaves all as it was.
+
+        is_told: whether this process says so. Of several one does.
+        """
+        if not is_told:
+            with contextlib.suppress(OSError, ValueError):
+                self._use(self._read())
+            return
+        self._manager.reads_anew()
+        try:
+            options = self._read()
+            self._use(options)
+            if others := changed(self._options, options):
+                _log.warning("start_again_for", extra={"options": others})
+            _log.info("settings_read")
+        except (OSError, ValueError) as error:
+            _log.error("settings_refused", extra={"means": str(error)})
+        self._manager.is_ready()
+
+    def _use(self, options: Options) -> None:
+        """Find callers by these options. Raises OSError and ValueError, with a text for people."""
+        if _verifies(options) != self._verifies:
+            raise ValueError("to verify tokens in another way, start the server again")
+        self._authorizer = _authorizer(options)
 
     def _greet(self) -> None:
         """Say that the server is ready. What is in the folder now is what all workers serve."""
@@ -161,11 +240,12 @@ class _Server:
             self._file = (self._arguments.data / FILE).stat()
         told = _store_told(self._arguments.data, self._workers)
         tools = TOOLS.format(url=self._url) if self._beside else ""
-        tokens = TRY.format(url=self._url) if not self._is_verified else _tokens_told(self._arguments)
+        tokens = TRY.format(url=self._url) if not self._verifies else _tokens_told(self._arguments)
         banner = BANNER.format(url=self._url, tools=tools, store=told, version=self._version, tokens=tokens)
         write(banner, sys.stdout)
-        if not self._is_verified:
-            warn_of(self._arguments.host)
+        if not self._verifies:
+            warn_of(self._host)
+        self._manager.is_ready()
 
     async def _identify(self, headers: Headers) -> Identity:
         """Return who calls."""
@@ -193,7 +273,7 @@ class _Server:
             try:
                 self._require_in_place()
                 events.open(self._environment)
-                nearness = nearness_named(arguments.recall)
+                nearness = nearness_named(arguments.recall or None)
                 objects, opened = _open_store(
                     arguments.data, events, stack, is_first=is_first, nearness=nearness
                 )
@@ -212,10 +292,10 @@ class _Server:
                 authorize=self._authorize,
                 authorize_waits=bool(arguments.issuer),
                 commits=commits,
-                explain=(lambda response: response) if self._is_verified else hinted,
+                explain=(lambda response: response) if self._verifies else hinted,
                 health=health,
             )
-            stage = self._url if self._is_verified else ""
+            stage = self._url if self._verifies else ""
             paths = with_page(with_reference(gateway, _document), stage=stage)
             if self._beside:
                 paths = self._beside(paths, self._url, self._identify)
@@ -223,40 +303,46 @@ class _Server:
             events.start()
             server: Server
             if work is None:
-                server = Server(configuration)
+                late = threading.Timer(STOP_SECONDS, os._exit, [0])  # a thread may hang
+                stack.callback(late.cancel)
+                server = Server(configuration, self._manager, self._renew, late)
                 _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end
                 self._greet()
                 server.run(sockets=[self._listener])
             else:
-                server = WorkersServer(configuration, work.channel)
+                server = WorkersServer(configuration, work.channel, partial(self._renew, is_told=False))
                 server.run()
                 work.wait_for_others()  # what they write is told, too
             events.stop()
         return 0
 
 
-def _authorizer(arguments: argparse.Namespace) -> Callable[[Headers], Identity]:
+def _verifies(options: Options) -> str:
+    """Return the name of the option by which tokens are verified; "" if nobody verifies them."""
+    return next((name for name in ("issuer", "token_file") if getattr(options.chosen, name)), "")
+
+
+def _authorizer(options: Options) -> Callable[[Headers], Identity]:
     """Return what finds the caller of a request.
 
     Raises OSError and ValueError, with a text for people.
     """
-    issuer, file = arguments.issuer, arguments.token_file
+    chosen, environ = options.chosen, options.environment
+    issuer, file = chosen.issuer, chosen.token_file
     if issuer and file:
         raise ValueError("--issuer and --token-file are two ways to know a user: choose one")
-    if arguments.audience and not issuer:
+    if chosen.audience and not issuer:
         raise ValueError("--audience needs --issuer")
     if issuer:
-        given = {"FORKLORE_AUDIENCE": ",".join(arguments.audience)} if arguments.audience else {}
-        environ = {**os.environ, "FORKLORE_ISSUER": issuer, **given}
-        return read_issuer(environ, arguments.client)
+        audience = {"FORKLORE_AUDIENCE": ",".join(chosen.audience)}
+        return read_issuer({**environ, "FORKLORE_ISSUER": issuer, **audience}, chosen.client)
     if file and not file.exists():
         raise ValueError(f"{file} is missing; make it: forklore user add NAME --token-file {file}")
-    user_of = UserTokens(file).user_of if file else named_user
-    return read_authorizer(os.environ, arguments.client, user_of)
+    return read_authorizer(environ, chosen.client, UserTokens(file).user_of if file else named_user)
 
 
 def _tokens_told(arguments: argparse.Namespace) -> str:
-    """Return what the banner says of tokens that are verified."""
+    """Return what is said of tokens that are verified."""
     if arguments.issuer:
         return f"A token is one that {arguments.issuer} has signed."
     return f"A token is one of {arguments.token_file}; `forklore user add NAME` makes one."
@@ -346,107 +432,6 @@ def _open_store(
     return objects, opened
 
 
-def _parser(command: str, *, has_tools: bool) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=command,
-        description="Serve forklore's HTTP API on this machine, as API Gateway and Lambda would.",
-        epilog=f"The store is in memory unless --data names a folder, or {ENDPOINT} a DynamoDB. "
-        f"Example: {command} --data ./data --port 8080",
-    )
-    host, port = os.environ.get("HOST", "127.0.0.1"), os.environ.get("PORT", "8080")
-    parser.add_argument("--host", default=host, help="address to listen on (HOST; 127.0.0.1)")
-    parser.add_argument(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="answer by this name, too, and to its pages; may be repeated",
-    )
-    parser.add_argument("--port", default=port, type=int, help="0 takes a free one (PORT; 8080)")
-    parser.add_argument("--data", type=Path, help="keep what is stored in this folder; it is made")
-    parser.add_argument(
-        "--workers",
-        type=_number,
-        metavar="N",
-        help=f"processes that serve the folder of --data (one for each core, at most {USUAL_MAX})",
-    )
-    parser.add_argument(
-        "--client",
-        action="append",
-        default=[],
-        metavar="NAME=KEY",
-        help="the API key of an agent, beside those of FORKLORE_API_KEYS; may be repeated",
-    )
-    parser.add_argument(
-        "--issuer",
-        default=os.environ.get("FORKLORE_ISSUER", ""),
-        metavar="URL",
-        help="verify tokens: who signs them, as their claim iss has it (FORKLORE_ISSUER)",
-    )
-    parser.add_argument(
-        "--audience",
-        action="append",
-        metavar="NAME",
-        help="with --issuer: for whom tokens are; may be repeated (FORKLORE_AUDIENCE)",
-    )
-    parser.add_argument(
-        "--token-file",
-        type=Path,
-        default=_path(os.environ.get("FORKLORE_TOKEN_FILE", "")),
-        metavar="FILE",
-        help="verify tokens: of the users in this file, which `forklore user` writes (FORKLORE_TOKEN_FILE)",
-    )
-    parser.add_argument(
-        "--insecure",
-        action="store_true",
-        help="listen for other machines, though nobody verifies tokens",
-    )
-    parser.add_argument(
-        "--on-event",
-        action="append",
-        default=[],
-        metavar="RECEIVER",
-        help="send each event to a URL, or to a function as module:function; may be repeated",
-    )
-    parser.add_argument(
-        "--event-content",
-        type=str.lower,
-        choices=CONTENTS,
-        default=CONTENTS[0],
-        help=f"what events show of entries ({CONTENTS[0]})",
-    )
-    parser.add_argument(
-        "--recall",
-        metavar="MODEL",
-        help=f"also find what is meant: {WORDLLAMA} (the extra `recall`), or a function as module:function",
-    )
-    parser.add_argument(
-        "--log",
-        choices=FORMATS,
-        default=FORMATS[0],
-        help=f"the format of its log ({FORMATS[0]})",
-    )
-    if has_tools:
-        parser.add_argument("--mcp", action="store_true", help="also serve the tools for agents, at /mcp")
-    parser.add_argument(
-        "--verbose",
-        action="store_true",
-        help="lines per request: what it costs on AWS, and nothing of its content",
-    )
-    return parser
-
-
-def _path(text: str) -> Path | None:
-    return Path(text) if text else None
-
-
-def _number(text: str) -> int:
-    """Return a number of workers. Raises ArgumentTypeError."""
-    if not re.fullmatch(r"[1-9][0-9]?", text):
-        raise argparse.ArgumentTypeError(f"from 1 to 99, and not {text!r}")
-    return int(text)
-
-
 def _configuration(api: App, paths: App, callers: Callers, objects: ServedObjects) -> uvicorn.Config:
     """Return the configuration of what serves `api` below API_PATHS, and all else by `paths`."""
     others = with_files(paths, objects, is_wanted)
@@ -484,9 +469,7 @@ def _listen(host: str, port: int) -> socket.socket:
     """Return a listening socket. Raises OSError with a text for people."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.create_server((host, port), family=family)
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body are two writes
-        return listener
+        return socket.create_server((host, port), family=family)
     except (OSError, OverflowError) as error:
         reason = str(error).partition(" (while")[0]  # Python repeats the address there
         raise OSError(f"cannot listen on {host} port {port}: {reason}") from error

@@ -18,8 +18,11 @@ import pytest
 
 import forklore
 from forklore.exporting.branches import live_rows
+from forklore.exporting.bytes_within import Files
+from forklore.exporting.elsewhere import turns_of
 from forklore.exporting.fork_trees import exported
 from forklore.exporting.kept_files import Keeping
+from forklore.exporting.page import html
 from forklore.importing.files import read_stream
 from forklore.importing.foreign_trees import ImportReport
 from forklore.importing.formats.own_lines import FileEntry, ForkTree, StoredConversation
@@ -678,7 +681,7 @@ class Page(HTMLParser):
         return [held[member] or "" for one, held in self.seen if one == tag and member in held]
 
 
-@pytest.mark.parametrize("code", ["```python\nx = 1 # y\n```", "```odd\n<b>\n```", "```diff\n+new\n```"])
+@pytest.mark.parametrize("code", ["```python\n\n\nx = 1 # y\n```", "```odd\n<b>\n```", "```diff\n+new\n```"])
 def test_a_page_shows_what_is_said_and_loads_and_runs_nothing(
     run: Forklore, tmp_path: Path, code: str
 ) -> None:
@@ -723,9 +726,24 @@ def test_a_page_shows_what_is_said_and_loads_and_runs_nothing(
     places = [page.words.index(one) for one in order]
     assert places == sorted(places)
     assert page.words.count("wet <b>") == page.words.count("dry") == 1
+    assert "\n\nx = 1 # y\n" in page.words or "python" not in code
     styled = set(re.findall(r"\.([a-z][\w-]*)", text.partition("</style>")[0]))
     used = {one for _, held in page.seen for one in (held.get("class") or "").split()}
     assert used <= styled | {"ai", "system", "tool"}
+
+
+def test_a_message_that_is_only_the_result_of_a_call_stands_at_the_call() -> None:
+    with forklore.Forklore.local(user="ann") as client:
+        chat = client.conversation()
+        for role, part in (
+            ("ai", {"type": "tool_use", "id": "c", "name": "sky", "input": {}}),
+            ("user", {"type": "tool_result", "tool_use_id": "c", "content": "fog"}),
+        ):
+            chat.append([{"role": role, "text": "", "events": [part]}])
+
+        page = Page("".join(html(chat.details(), turns_of(chat.entries()), Files(client.read))))
+
+    assert [tag for tag, _ in page.seen].count("article") == page.words.count("fog") == 1
 
 
 def test_a_page_holds_the_bytes_of_files(run: Forklore, shown: str) -> None:

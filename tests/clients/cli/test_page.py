@@ -32,6 +32,7 @@ ELSEWHERE = {
     "serve",
     "mcp",
     "backup",
+    "restore",
     "copy-table",
     "fsck",
     "explore",

@@ -198,3 +198,27 @@ def test_a_tree_that_resume_has_written_in_pieces_is_one(run: Forklore, tmp_path
 
     paths = [[turns[at] for at in path_to(end, above)] for end in ends_of(above)]
     assert sorted(map(shape, found)) == sorted(shape([*lines_told(way, left_out)]) for way in paths)
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_a_session_is_a_branch_whether_its_fork_comes_after_it_or_before_it(
+    run: Forklore, tmp_path: Path, step: int
+) -> None:
+    said = talk(None, 0, 1, 2, 3, 4, 3)
+    ways = {"0001": said[:4], "0002": said[:6]}
+    for name, way in ways.items():
+        FORMATS["qwen-code"].write(tmp_path / name, {name: way})
+    for name in [*ways][::step]:
+        run(f"import '{tmp_path / name}'")
+
+    assert told_in(run) == [("0001", 4, False), ("0002", 6, True)]
+
+    FORMATS["qwen-code"].write(tmp_path / "0001", {"0001": [*said[:4], said[6]]})
+    run(f"import '{tmp_path / '0001'}'")
+    assert [one[:2] for one in told_in(run)] == [("0001", 5), ("0002", 6)]
+
+
+def told_in(run: Forklore) -> list[tuple[str, int, bool]]:
+    """Return of each branch its session, how much it shows, and whether it is the current one."""
+    [branches] = trees(run)
+    return sorted((row["tags"]["session"], len(lines(run, row["id"])), row["isCurrent"]) for row in branches)

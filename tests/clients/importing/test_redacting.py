@@ -21,6 +21,7 @@ KEYS = {  # put together here, so that nobody takes this file for a leak
     "pem": "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc=\n-----END RSA PRIVATE KEY-----",
 }
 """Made up, in the forms of their makers."""
+MADE_UP = "abc123def456"
 
 
 @pytest.mark.parametrize("maker", KEYS)
@@ -36,6 +37,8 @@ def test_a_key_is_left_out_wherever_it_stands(maker: str) -> None:
     [
         ("password: hunter2hunter", "password: *************"),
         ('{"api_key": "abc123def456"}', '{"api_key": "************"}'),
+        (r"{\"apiKey\": \"abc123def456\"}", r"{\"apiKey\": \"************\"}"),
+        (r"password=ab\c1234567", "password=***********"),
         ("https://ann:s3cret@example.com/a", "https://**********@example.com/a"),
         ("Authorization: Bearer abcdef0123456789", "Authorization: Bearer ****************"),
     ],
@@ -69,7 +72,7 @@ def test_nothing_of_a_key_is_stored_and_parts_keep_their_places(run: Forklore, t
     key = KEYS["github"]
     call: dict[str, Any] = {
         "name": "login",
-        "arguments": json.dumps({"password": "hunter2hunter", "as": key}),
+        "arguments": json.dumps({"password": "hunter2hunter", "as": {key: [key, {"clientSecret": MADE_UP}]}}),
     }
     told = [
         {"role": "user", "content": f"The key is {key}."},
@@ -92,6 +95,7 @@ def test_nothing_of_a_key_is_stored_and_parts_keep_their_places(run: Forklore, t
     assert "value that looks like a key: 3" in ran.err
     assert key not in row + log.out
     assert "hunter2hunter" not in log.out
+    assert MADE_UP not in log.out
     answer = next(one for line in log.lines if (one := json.loads(line)["content"][0])["role"] == "AI")
     assert answer["text"] == f"I use {'*' * len(key)} now."
     assert "3 of them from an earlier import" in again.err

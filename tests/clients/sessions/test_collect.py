@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from forklore.cli.commands.collect import _followed
+from forklore.client.errors import NoAnswerError
 from forklore.importing.unpacking import zstd_module
-from forklore.sessions.programs import NAMES
+from forklore.sessions.programs import NAMES, PROGRAMS
 from tests.clients.cli.running import Forklore, Ran
+from tests.clients.importing.formats.shapes import database_of
 from tests.clients.importing.stores import rows as stored
 from tests.clients.sessions.conftest import FIXTURES
 
@@ -103,6 +106,20 @@ def test_sessions_are_found_in_any_folder_by_their_content(run: Forklore, home: 
     assert {row["program"] for row in rows} == {"codex"}
 
 
+def test_a_watch_waits_for_a_service_that_is_away() -> None:
+    said: list[str] = []
+    runs = iter([NoAnswerError("there is no server"), NoAnswerError("none"), None, KeyboardInterrupt()])
+
+    def once(*, quiet: bool) -> int:
+        error = next(runs)
+        if error is not None:
+            raise error
+        return 0
+
+    assert _followed(once, said.append, wait_s=0) == 130
+    assert said == ["there is no server; goes on when it answers"]
+
+
 def test_another_store_gets_all_of_it(run: Forklore, home: Path) -> None:
     run("collect")
     other = Forklore(("--data", str(home / "other"), "--user", "ann"), run.variables)
@@ -162,3 +179,24 @@ def test_a_sub_agent_is_collected_as_a_child(run: Forklore, home: Path, program:
 
     children = [row for row in stored(run) if row.get("startedByConversationId")]
     assert [row["title"] for row in children] == ["Report the weather at the pier."]
+
+
+PLACES = {"goose": "sessions", "openhands": "conversations"}
+"""Where in the program's folder its fixture stands, if not in its root."""
+
+
+def test_the_sessions_of_every_program_are_collected(run: Forklore, home: Path) -> None:
+    names = {one.name for one in FIXTURES.iterdir() if one.is_dir()}
+    programs = [one for one in PROGRAMS if one.name.removesuffix("-cli") in names or one.name in names]
+    for program in programs:
+        name = program.name if program.name in names else program.name.removesuffix("-cli")
+        place = home / program.folder / PLACES.get(program.name, "")
+        shutil.copytree(FIXTURES / name, place, dirs_exist_ok=True)
+        for script in place.glob("*.sql"):
+            database_of(script, script.with_suffix(".db"))
+
+    found = brought(run("collect --json"))
+
+    assert found.keys() == {one.name for one in programs}
+    assert min(found.values()) >= 7
+    assert len(programs) == len(names)

@@ -5,6 +5,7 @@ Here a few lines of shell stand where the program would start. `make programs` r
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import uuid
@@ -452,6 +453,64 @@ def test_what_stood_in_the_place_of_a_session_is_kept_aside(run: Forklore, home:
     assert "Mine" not in file.read_text()
 
 
+STEPS: list[dict[str, Any]] = [
+    {"role": "user", "content": "step-1"},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "tool_use", "id": "call_1", "name": "look", "input": {"at": "step-2"}},
+            {"type": "tool_result", "tool_use_id": "call_1", "content": "step-3"},
+            {"type": "text", "text": "step-4"},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "step-5"},
+            {"type": "audio", "mimeType": "audio/wav", "data": "UklGRg"},
+            {"type": "image", "mimeType": "image/png", "data": "iVBORw"},
+        ],
+    },
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "call_2", "name": "look", "input": {"at": "step-6"}}],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "step-8"},
+            {"type": "tool_result", "tool_use_id": "call_2", "content": "step-7"},
+        ],
+    },
+]
+
+
+@pytest.mark.parametrize("program", ["llm", "openhands"])
+def test_a_result_follows_its_call_wherever_it_stands_in_an_entry(
+    run: Forklore, home: Path, logs: Path, tmp_path: Path, program: str
+) -> None:
+    with closing(sqlite3.connect(logs)) as database, database:
+        for table in ("messages", "parts", "threads", "turns", "turn_search"):
+            database.execute(f"DELETE FROM {table}")
+    source = tmp_path / "steps.json"
+    source.write_text(json.dumps({"id": "steps", "messages": STEPS}))
+    run(f"import '{source}'")
+    [row] = [json.loads(line) for line in run("ls --json").lines]
+
+    told = json.loads(run(f"resume {row['id']} --in {program} --folder '{home}' --print --json").out)
+
+    written = Path(told["file"])
+    if program == "llm":
+        with closing(sqlite3.connect(written)) as database:
+            texts = [str(one) for one in database.execute("SELECT text, payload FROM parts ORDER BY id")]
+    else:
+        texts = [one.read_text() for one in sorted(written.parent.glob("events/*"))]
+    assert re.findall(r"step-\d", "".join(texts)) == [f"step-{at}" for at in range(1, 9)]
+    assert told["leftOut"]["files"] == 1
+    assert "UklGRg" not in "".join(texts)
+    assert "0 new messages" in run(f"collect --program {program} --all").err
+
+
 @pytest.mark.parametrize(
     ("program", "session", "is_first"),
     [
@@ -628,3 +687,26 @@ def test_a_thread_of_llm_that_has_no_messages_of_its_own_comes_back_into_its_for
 
     assert run(f"log {fork} --oneline").out.count(SAID) == 1
     assert len(run("ls --all --json").lines) == before
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [("pi", r'"firstKeptEntryId":"([\w-]+)"'), ("opencode", r'"tail_start_id":"msg_(\w+)"'), ("copilot", "")],
+)
+def test_what_a_summary_has_kept_begins_where_it_does_or_is_told_to_be_left_out(
+    run: Forklore, home: Path, program: str, told: str
+) -> None:
+    run("collect --program claude-code")
+    session = "31d5490f-1f10-438e-9045-74f46fe5ca83"  # summarised up to a place: what follows it is kept
+    rows = [json.loads(line) for line in run(f"ls --all --tag session:{session} --json").lines]
+    shown = next(row["id"] for row in rows if row["isCurrent"])
+
+    made = json.loads(run(f"resume {shown} --in {program} --folder '{home}' --print --json").out)
+
+    entries = [json.loads(line) for line in run(f"log {shown} --reverse -n 1000 --json").lines]
+    sources = [one["content"][0].get("source", {}) for one in entries]
+    [kept] = [source["kept"] for source in sources if source.get("isSummary")]
+    first = next(one for one in entries if one["key"] == kept[0])
+    begins = re.findall(told, Path(made["file"]).read_text()) if told else []
+    assert [one.replace("-", "") for one in begins] == [first["id"].replace("-", "")] * len(begins)
+    assert bool(begins) is ("messages that a summary has kept" not in made["leftOut"])

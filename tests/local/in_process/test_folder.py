@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from forklore import Forklore
+from forklore_local.fsck.command import INTACT, check_folder
 from forklore_local.in_process.folder import FILE, FORMAT, OLD_LOCK, OTHERS, DataError
 from forklore_local.in_process.opened import Opened
 from forklore_local.in_process.service import EmbeddedService
@@ -294,6 +296,25 @@ def test_a_broken_item_of_the_first_format_leaves_the_file_as_it_is(tmp_path: Pa
         file.commit()
 
     EmbeddedService.open(tmp_path).close()
+
+
+def test_a_folder_that_an_earlier_commit_has_written_is_read_and_written(tmp_path: Path) -> None:
+    """The sample is a dump of a folder: at 8c3639fe a tree of two branches was written to it."""
+    sample = Path(__file__).parent / "samples" / "folder_of_8c3639fe.sql"
+    with closing(sqlite3.connect(tmp_path / FILE)) as file:
+        file.executescript(sample.read_text())
+
+    with Forklore.local(data=tmp_path, user="ann") as client:
+        chat = client.named("trip")
+        fork = "01a22774-d90c-7089-b83f-d42f05a4db40"
+        chat.say("user", "new")
+        said = [
+            [one.content[0]["text"] for one in client.conversation(place).entries()]
+            for place in (chat.id, fork)
+        ]
+
+    assert said == [[*(f"old {number}" for number in range(5)), "new"], [*said[0][:5], "in fork"]]
+    assert check_folder(tmp_path, report=None, is_quiet=True) == INTACT
 
 
 def test_a_folder_that_an_older_forklore_uses_is_not_taken_over(tmp_path: Path) -> None:

@@ -313,11 +313,13 @@ ALONE = """\
 import logging, os, resource, signal, socket, sys, time
 from forklore_local.server import processes
 from forklore_local.server.log import show_lines_of
+from forklore_local.server.manager import Manager
 
 show_lines_of(logging.getLogger("forklore"), verbose=False, form="json")
 {work}
 listener = socket.create_server(("127.0.0.1", 0))
-sys.exit(processes.Processes(2, listener, work, lambda: os.write(1, b"ready\\n")).run())
+ready = lambda: os.write(1, b"ready\\n")
+sys.exit(processes.Processes(2, listener, work, ready, lambda: None, Manager({{}})).run())
 """
 
 

@@ -23,6 +23,7 @@ from forklore_service.usecases.deletion.tree_deletion import delete_conversation
 from forklore_service.usecases.people import erasure_requests, transfers
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.requests import Append
+from forklore_service.usecases.shared.vectors import nearest
 from forklore_service.usecases.writing import conversations
 from forklore_service.usecases.writing.append import append_entries
 from forklore_service.usecases.writing.conversations import Patch
@@ -49,6 +50,7 @@ from tests.service.usecases.builders import (
 )
 from tests.service.usecases.members import Killed, dies
 from tests.support.mailbox import Mailbox, run_deletion, run_prune
+from tests.support.meaning import nearness
 from tests.support.tables import Store
 
 MEMBER = {"treeId": ROOT, "type": "MembershipChanged", "userId": "bob"}
@@ -372,6 +374,19 @@ def test_an_entry_that_is_changed_afterwards_tells_nothing(
 ) -> None:
     [entry_id] = say(table, ROOT, "one")
     assert recorded.told(lambda: store.change(keys.entry(ROOT, entry_id), userId=items.text("gone"))) == []
+
+
+def test_vectors_tell_nothing(recorded: Recorded, table: Table) -> None:
+    say(table, ROOT, "The inn.")
+    model = nearness()
+    table.by_meaning = True
+
+    def embed() -> None:
+        nearest(table, model, ROOT, caller=ANN, question="lodging")
+
+    assert any(key.sort.startswith("VEC#") for key, *_ in recorded.changes(embed))
+    say(table, ROOT, "A hotel.")
+    assert recorded.events(embed, content=Content.HISTORY) == []
 
 
 def test_events_hold_the_content_of_the_history_exactly_if_it_is_wanted(

@@ -175,6 +175,8 @@ class Tree:
         told, self.told = self.told, []
         if self.random.random() < 0.2:
             return
+        if told and self.random.random() < 0.4:
+            self.remove(self.random.choice(told))
         fault = self.random.choice([Fault.KILL, Fault.KILL_AFTER, None, None])
         left = self.random.randint(1, 2)
 

@@ -466,3 +466,10 @@ def test_credentials_can_come_from_an_assumed_role(tmp_path: Path, monkeypatch: 
 
     with pytest.raises(EndpointConnectionError, match=r"127\.0\.0\.1:1"):
         client.list_tables()
+
+
+def test_a_boto3_without_searches_of_vectors_is_told_so() -> None:
+    table = Table(Connection(object(), NAME, Clock()))
+
+    with pytest.raises(UnavailableError, match=r"1\.43\.64"):
+        table.nearest_vectors([1], 1, {"shelf": "s"})

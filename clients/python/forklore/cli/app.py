@@ -28,7 +28,8 @@ COMMANDS = (
     *("share", "transfer", "archive", "unarchive", "rm"),
     *("import", "export"),
     *("sessions", "collect", "resume"),
-    *("serve", "mcp", "backup", "copy-table", "fsck", "explore", "user", "erase-user", "retention", "help"),
+    *("serve", "mcp", "backup", "restore", "copy-table", "fsck", "explore", "user"),
+    *("erase-user", "retention", "help"),
 )
 """The commands, in the order of the help."""
 MODULES = {"import": "import_", "unarchive": "archive"}

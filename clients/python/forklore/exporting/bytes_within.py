@@ -3,7 +3,7 @@
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from forklore.client.errors import NotFoundError
@@ -74,7 +74,28 @@ def inline_of(part: Part) -> Inline | None:
     Inline(name='', content_type='image/png', data='AA==')
     >>> inline_of({"type": "image", "mimeType": "image/png", "data": "AA=="})
     Inline(name='', content_type='image/png', data='AA==')
+    >>> inline_of({"type": "image", "mimeType": "image/png", "data": "AAA"}).data  # without padding
+    'AAA='
     """
+    found = _spelled_of(part)
+    data = None if found is None else _as_base64(found.data)
+    return None if found is None or data is None else replace(found, data=data)
+
+
+def _as_base64(data: str) -> str | None:
+    """Return base64 of any spelling as that of RFC 4648, section 4; None if it is none."""
+    if len(data) % 4 == 0 and _BASE64.fullmatch(data):
+        return data
+    bare = "".join(data.split()).translate(_URL_SAFE).rstrip("=")
+    padded = bare + "=" * (-len(bare) % 4)
+    return padded if _BASE64.fullmatch(padded) and len(bare) % 4 != 1 else None
+
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
+_URL_SAFE = str.maketrans("-_", "+/")
+
+
+def _spelled_of(part: Part) -> Inline | None:
     held = [one for one in (part.get("source"), part.get("inlineData"), part) if isinstance(one, Mapping)]
     for one in held:
         kind = next((one[name] for name in _TYPES if isinstance(one.get(name), str)), None)

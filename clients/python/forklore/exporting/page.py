@@ -58,7 +58,7 @@ def html(about: ConversationDetails, turns: Iterable[Turn], files: Files) -> Ite
         f'<header class="head"><h1 dir="auto">{title}</h1></header>\n<main class="thread">\n'
     )
     answered = [results.of_turn(turn, at) for at, turn in enumerate(shown)]
-    bodies = [at for at, turn in enumerate(shown) if turn.role != "tool" or results.are_left(turn)]
+    bodies = [at for at, turn in enumerate(shown) if results.are_left(turn)]
     for at in bodies:
         place = f"{' first' * (at == bodies[0])}{' last' * (at == bodies[-1])}"
         yield _article(shown[at], place, "".join(_blocks(shown[at], answered[at], results, files)))
@@ -92,8 +92,9 @@ class _Results:
     def are_left(self, turn: Turn) -> bool:
         """Whether a turn says more than results that stand at their calls."""
         results = turn.of("tool_result")
+        is_empty = not results and turn.role != "tool"  # it is shown, as each message of a person
         is_more = len(results) < len(turn.parts) or turn.files or turn.lost
-        return bool(is_more or any(map(self.is_left, results)))
+        return bool(is_empty or is_more or any(map(self.is_left, results)))
 
 
 def _article(turn: Turn, place: str, body: str) -> str:
@@ -265,7 +266,7 @@ def _coloured(language: str, text: str) -> str:
         rows = text.removesuffix("\n").split("\n")
         return "".join(f'<span class="l{kinds.get(row[:1], "")}">{_text(row)}\n</span>' for row in rows)
     try:
-        lexer = get_lexer_by_name(language) if len(text) <= _COLOURED_MAX else None
+        lexer = get_lexer_by_name(language, stripnl=False) if len(text) <= _COLOURED_MAX else None
     except ClassNotFound:
         lexer = None
     if lexer is None:

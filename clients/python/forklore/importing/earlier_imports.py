@@ -9,7 +9,7 @@ The conversations of a format are listed once. Each tells in `metadata.source` w
 * the conversation where a session ends the digest and the last entry of that (`sessions`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -168,6 +168,8 @@ class EarlierImports:
             self._lone[tree.tree_id] = located.lone
         held = self._there(draft, located.row)
         held.written = located.row.id if located.is_written else ""
+        kind = self._of(tree.source)
+        held.is_known = tree.tree_id in kind.named or tree.session in kind.tagged
         if not any(line.own for line in held.lines.values()):
             return plan_draft(draft)  # an earlier import came no further than to its beginning
         anchor: Ref | None = None
@@ -338,9 +340,8 @@ class EarlierImports:
                 continue
             group = [row for row in held.rows.values() if _root_of(row, held.rows) == root.id]
             is_whole = all(row.entries == row.source.get("entries") and not row.started_by for row in group)
-            tree = _tree_there(kind, root, group, read_trees(self._client(), [root.id])) if is_whole else None
-            if tree is not None:
-                yield tree
+            if is_whole:
+                yield from _trees_there(kind, root, group, read_trees(self._client(), [root.id]))
 
     def _put_away(self, held: _Kind, root: Row, session: str) -> None:
         """Archive a tree whose messages are now in that of what they go on from."""
@@ -428,7 +429,7 @@ def _source_now(carried: Carried, number: int, before: Row | None, *, is_same: b
     source = dict(before.source)
     if carried.loading.additions[number] and "saidAt" in wanted:
         source["saidAt"] = max(wanted["saidAt"], str(source.get("saidAt", "")))
-    if number == plan.ends.conversation and is_same:
+    if number == plan.told_in and is_same:
         source["sessions"] = _that_fit({**mapped(source.get("sessions")), plan.session: plan.told})
     if number == 0 and isinstance(source.get("conversations"), int):
         source["conversations"] += len(plan.conversations) - len(plan.own)
@@ -442,42 +443,71 @@ def _that_fit(sessions: dict[str, Any]) -> dict[str, Any]:
     return sessions
 
 
+def _trees_there(
+    kind: str, root: Row, group: Sequence[Row], lines: Mapping[str, ThereLine]
+) -> list[ForeignTree]:
+    """Return the sessions of a tree that is there as trees: first the one that the others fork.
+
+    Nothing if others than imports wrote in it.
+    """
+    said = [one for line in lines.values() for one in line.own if not one.epoch]
+    if any(not one.key or not one.content or not isinstance(one.content[0], dict) for one in said):
+        return []
+    own = str(root.source.get("session"))
+    ends = {
+        name: (row, mapped(held))
+        for row in group
+        for name, held in mapped(row.source.get("sessions")).items()
+    }
+    found: list[ForeignTree] = []
+    for name in sorted({own, *ends}, key=lambda one: one != own):
+        row, told = ends.get(name, (root, {}))
+        shown = _shown_with(row, group, lines)
+        tree = _tree_there(kind, root, {one: line for one, line in lines.items() if one in shown}, told)
+        if tree is not None:
+            session = row.tags.get("session", name)
+            found.append(replace(tree, tree_id=name, session=session, title=row.title))
+    return found
+
+
+def _shown_with(row: Row, group: Iterable[Row], lines: Mapping[str, ThereLine]) -> set[str]:
+    """Return the conversations of the session that a conversation is of, and what they fork."""
+    shown: set[str] = set()
+    for one in [row, *(one for one in group if one.tags.get("session") == row.tags.get("session"))]:
+        above = one.id
+        while above in lines and above not in shown:
+            shown.add(above)
+            above = (lines[above].forked_at or ("",))[0]
+    return shown
+
+
 def _tree_there(
-    kind: str, root: Row, group: Iterable[Row], lines: Mapping[str, ThereLine]
+    kind: str, root: Row, lines: Mapping[str, ThereLine], told: Mapping[str, Any]
 ) -> ForeignTree | None:
-    """Return a session that is there as a tree; None if others than imports wrote in it."""
+    """Return conversations that are there as a tree. told: of the session that it is."""
     messages: list[ForeignMessage] = []
     index_of: dict[str, int] = {}
     for line in lines.values():
         above = index_of.get(line.forked_at[1] or "") if line.forked_at else None
         for one in line.own:
-            if one.epoch:
-                continue
-            if not one.key or not one.content or not isinstance(one.content[0], dict):
-                return None
-            messages.append(ForeignMessage(one.key, one.content[0], above))
-            index_of[one.id] = above = len(messages) - 1
-    link = mapped(root.source["awaits"])
-    told = {name: held for row in group for name, held in mapped(row.source.get("sessions")).items()}
-    name = str(root.source.get("session"))
-    ends = [
-        at for at, message in enumerate(messages) if message.message_id == mapped(told.get(name)).get("last")
-    ]
+            if not one.epoch:
+                messages.append(ForeignMessage(str(one.key), one.content[0], above))
+                index_of[one.id] = above = len(messages) - 1
     if not messages:
         return None
+    link = mapped(root.source["awaits"])
+    ends = [at for at, message in enumerate(messages) if message.message_id == told.get("last")]
     return ForeignTree(
-        name,
+        "",
         tuple(messages),
         kind,
-        title=root.title,
         current=ends[0] if ends else len(messages) - 1,
         metadata={name: held for name, held in root.source.items() if name not in _TOLD},
-        session=root.tags.get("session", name),
         project=root.tags.get("project", ""),
         origin=Link(**{name: held for name, held in link.items() if name != "isStarted"}),
         is_started=link.get("isStarted") is True,
         first=text_in(root.source.get("first")),
-        as_digest=text_in(mapped(told.get(name)).get("digest")),
+        as_digest=text_in(told.get("digest")),
     )
 
 

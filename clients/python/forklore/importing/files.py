@@ -120,6 +120,8 @@ def read_file(
     measure, held = measure or Measure(), held or Held()
     with closing(_streams(path, report, measure, held)) as streams, _others_reported(held, report):
         for name, source, opened in streams:
+            if name in held.parts:
+                continue
             try:
                 with _placed(name), _values_or_database(source, opened, measure) as stream:
                     for tree in read_stream(
@@ -292,7 +294,7 @@ def _chosen(
     for name in chosen:
         if not any(name in others for others in beside.values()):
             joined = partial(_Joined, [partial(opened, one) for one in (name, *beside.get(name, ()))])
-            yield name, among(sizes, name, opened, held.beside), joined
+            yield name, among(sizes, name, opened, held.beside, held.parts), joined
 
 
 def _sidechains(names: Sequence[str], opened: Callable[[str], Any]) -> dict[str, list[str]]:

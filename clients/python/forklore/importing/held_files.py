@@ -37,12 +37,13 @@ class HeldFile:
 class Held:
     """The files that are there. taken: those that messages name, by their paths. others: paths of
     what holds no conversations. unknown: of what is of no format. beside: of what readers have read
-    beside a file."""
+    beside a file; parts: of these, what is a part of it, and is not read on its own."""
 
     taken: dict[str, HeldFile] = field(default_factory=dict)
     others: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     beside: set[str] = field(default_factory=set)
+    parts: set[str] = field(default_factory=set)
     _places: dict[str, list[str]] = field(default_factory=dict)
     _names: list[str] = field(default_factory=list)
     _opened: Callable[[str], Any] | None = None

@@ -108,6 +108,8 @@ class Laying:
         self._there_at: dict[Ref, PlannedAt] = {}
         self._up_to: dict[PlannedAt, PlannedAt] = {}  # of an entry, the last that is in the context
         self._empty: dict[PlannedAt, int] = {}  # of an entry, the fork after it that is to be gone on in
+        self.end_line: int | None = None
+        """The fork without messages that the session is: it ends in the midst of another one."""
 
     def laid(self) -> tuple[list[Line], list[PlannedAt]]:
         """Return the conversations, and the place of each message."""
@@ -127,6 +129,7 @@ class Laying:
                 number = len(self._lines)
                 self._lines.append(Line(fork=self._fork(above, is_child=is_child)))
             self._put(number, index)
+        self._lay_end()
         return self._lines, [place for place in self._place_of if place is not None]
 
     def _above(self, message: ForeignMessage) -> PlannedAt | None:
@@ -194,13 +197,23 @@ class Laying:
                 self._there_at[ref] = self._lines[number].tail or PlannedAt(number, 0)
             if conversation_id in there.others or (last is not None and last > ends[conversation_id]):
                 self._lines[number].tail = None
-        self._lay_empty(there, there.lines.get(there.written))
+        for name in {there.written, there.branches.get(self._tree.tree_id, ("", ""))[0]}:
+            if name in there.lines:
+                self._lay_empty(there, there.lines[name])
 
-    def _lay_empty(self, there: There, line: ThereLine | None) -> None:
-        """Lay out the fork that a tree was written out of, if nothing has been said in it."""
-        if line is None or last_said(line.own) is not None:
+    def _lay_end(self) -> None:
+        """Lay out a fork for a session that is all in another one: by that it is found."""
+        tree, there = self._tree, self._there
+        match = self._matched.get(tree.current) if tree.current is not None else None
+        if there is None or there.is_known or match is None or tree.is_started or not tree.session:
             return
-        begin = there.begins_after(line)
+        if match.ref.conversation_id in there.others:
+            self.end_line = len(self._lines)
+            self._lines.append(Line(fork=self._fork(self._there_at[match.ref], is_child=False)))
+
+    def _lay_empty(self, there: There, line: ThereLine) -> None:
+        """Lay out a fork that the tree goes on in, if nothing has been said in it."""
+        begin = there.begins_after(line) if last_said(line.own) is None else None
         tail = self._there_at.get(begin) if begin else None
         if tail is not None:
             self._empty[tail] = len(self._lines)

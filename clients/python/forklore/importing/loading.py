@@ -307,7 +307,7 @@ class Loading:
         given = {"conversationId": source, **settings}
         if anchor is not None:
             given |= {"atEntryId": anchor, "position": position}
-        if number == self.plan.current:
+        if number == self.plan.current and self.plan.is_promoted:
             given["promote"] = True
         return _keyed("forkConversation", given)
 

@@ -1,6 +1,7 @@
 """Members of a file's records as the types that a reader expects, whatever they are."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from forklore.client import jsontext
@@ -43,6 +44,19 @@ def parts_in(raw: Any) -> list[str | Mapping[str, Any]]:
 def text_in(*raw: Any) -> str:
     """Return the first that is a text and not empty; else an empty one."""
     return next((one for one in raw if isinstance(one, str) and one), "")
+
+
+def numbered(name: str, times: Counter[str], taken: Container[str]) -> str:
+    """Return the first of `a`, `a~2`, `a~3`, … that is not taken. times: how often each was asked.
+
+    >>> numbered("a", Counter(), {"a"})
+    'a~2'
+    """
+    while True:
+        times[name] += 1
+        found = name if times[name] == 1 else f"{name}~{times[name]}"
+        if found not in taken:
+            return found
 
 
 def json_in(raw: Any) -> Any:
@@ -103,6 +117,8 @@ def usage_of(content: Mapping[str, Any]) -> dict[str, Any]:
     source = mapped(content.get("source"))
     about = mapped(source.get("metadata"))
     told = mapped(source.get("usage") or about.get("usage"))
+    if not told:  # as of most entries
+        return {}
     details = mapped(told.get("prompt_tokens_details") or told.get("input_tokens_details"))
     written, cached = (_count(told, f"cache_{one}_input_tokens") for one in ("creation", "read"))
     given = _count(told, "input_tokens", "prompt_tokens")

@@ -28,6 +28,7 @@ from forklore.importing.foreign_trees import ForeignMessage, ForeignTree, Import
 from forklore.importing.growing import Node, grow
 from forklore.importing.held_files import Held
 from forklore.importing.identity import digest_of_words, made_keys, own_ids_in
+from forklore.importing.members import numbered
 from forklore.importing.sources import Source
 
 GAP = "\n\n"
@@ -204,18 +205,9 @@ def trees_of(
         if tree is None:
             report.add(Reason.NOT_A_CONVERSATION, conversation.id or conversation.place)
         elif conversation.id is None or conversation.may_repeat:
-            yield replace(tree, tree_id=_numbered(tree.tree_id, times, passed))
+            yield replace(tree, tree_id=numbered(tree.tree_id, times, passed))
         else:
             yield tree
-
-
-def _numbered(tree_id: str, times: Counter[str], passed: Container[str]) -> str:
-    """Return the first of `a`, `a~2`, `a~3`, … that no other tree of the file has."""
-    while True:
-        times[tree_id] += 1
-        named = tree_id if times[tree_id] == 1 else f"{tree_id}~{times[tree_id]}"
-        if named not in passed:
-            return named
 
 
 def _made_id(messages: Sequence[ForeignMessage], created_at: str | None) -> str:
@@ -238,11 +230,7 @@ def _tree_of(
         for part in message.said
         if not isinstance(part, str) and part.get("type") == "tool_use" and isinstance(part.get("id"), str)
     }
-    seen: set[str] = set()
-    for message in found.messages:
-        if message.id in seen:
-            report.add(Reason.NOT_A_MESSAGE, f"{message.id}, which is there twice")
-        seen.add(message.id)
+    _tell_apart(found.messages, report)
     replied = {message.parent for message in found.messages}
     elsewhere = found.goes_on_from.message if found.goes_on_from else ""
     keys = _keys_of(found)
@@ -296,6 +284,27 @@ def _tree_of(
         is_started=found.child_of is not None,
         first=_first_of(found, grown.messages[0]),
     )
+
+
+def _tell_apart(messages: Sequence[Message], report: ImportReport) -> None:
+    """Give a message an id of its own whose id was another's before, with other words.
+
+    What names that id from there on means this one. With the same words it is the same message.
+    """
+    by_id: dict[str, Message] = {}
+    newest: dict[str, str] = {}
+    times: Counter[str] = Counter()
+    for message in messages:
+        if newest and message.parent in newest:
+            message.parent = newest[message.parent]
+        before = by_id.get(newest.get(message.id, message.id))
+        if before is not None and (before.role, [*before.said]) == (message.role, [*message.said]):
+            report.add(Reason.NOT_A_MESSAGE, f"{message.id}, which is there twice")
+            message.id = before.id
+        elif before is not None:
+            name, message.key = message.id, None
+            newest[name] = message.id = numbered(name, times, by_id)
+        by_id[message.id] = message
 
 
 def _keys_of(found: Conversation) -> list[str]:

@@ -111,6 +111,7 @@ class Plan:
     is_promoted: bool = True
     own: Mapping[int, Sequence[Own]] = field(default_factory=dict)
     ends: PlannedAt = PlannedAt(0, 0)
+    end_line: int | None = None
     names: frozenset[str] = frozenset()
     numbers: Sequence[tuple[int, PlannedAt]] = ()
 
@@ -131,11 +132,16 @@ class Plan:
         is_whole: the root tells the digest, too; of a session the conversation where it ends.
         """
         settings = self.conversations[number].settings
-        if number != (self.ends.conversation if self.session else 0) or not (is_whole and self.digest):
+        if number != (self.told_in if self.session else 0) or not (is_whole and self.digest):
             return settings
         told = {"sessions": {self.session: self.told}} if self.session else {"digest": self.digest}
         source = {**settings["metadata"]["source"], **told}
         return {**settings, "metadata": {**settings["metadata"], "source": source}}
+
+    @property
+    def told_in(self) -> int:
+        """The number of the conversation that is the session: where it ends."""
+        return self.ends.conversation if self.end_line is None else self.end_line
 
     @property
     def told(self) -> dict[str, Any]:

@@ -122,7 +122,8 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
     ]
     begins = there.epoch_at(anchor) if there and anchor and not tree.is_started else 0
     remembered = _remembered(tree, keys, entries, there, begins) if draft.client else {}
-    lines, place_of = Laying(tree, remembered, there, matched, anchor).laid()
+    laying = Laying(tree, remembered, there, matched, anchor)
+    lines, place_of = laying.laid()
     namespace = namespace_of(
         owner=draft.owner,
         kind=tree.source,
@@ -146,7 +147,9 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
                 own.append(_there_entry(there.own(item)))
         first = line.first
         one_id = line.conversation_id
-        if one_id is None:
+        if number == laying.end_line:
+            one_id = str(uuid.uuid5(namespace, f"end {tree.tree_id}"))
+        elif one_id is None:
             one_id = _line_id(namespace, keys[first], tree.messages[first], taken)
             taken.add(one_id)
         said_at = next((tree.messages[at].said_at for at in reversed(line.messages)), "")
@@ -163,7 +166,8 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
             "metadata": {"source": source},
         }
         conversations.append(PlannedConversation(one_id, line.fork, tuple(own), settings))
-    current = 0 if tree.current is None else place_of[tree.current].conversation
+    ends = PlannedAt(0, 0) if tree.current is None else place_of[tree.current]
+    current = ends.conversation if laying.end_line is None else laying.end_line
     newest = tree.messages[-1 if tree.current is None else tree.current].said_at
     plan = planned(
         tree.tree_id,
@@ -190,7 +194,8 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
             for number, line in enumerate(lines)
             if there is not None and line.conversation_id is not None
         },
-        ends=PlannedAt(0, 0) if tree.current is None else place_of[tree.current],
+        ends=ends,
+        end_line=laying.end_line,
     )
 
 

@@ -33,11 +33,11 @@ _FORMS = (
 )
 _LOOKS = re.compile("|".join(_FORMS), re.DOTALL)
 _AFTER_NAME = re.compile(
-    rf"""({_NAMED}\w{{0,20}}["']?\s{{0,5}}[:=]\s{{0,5}}["']?)"""
-    r"""((?=[^\s"',;]{0,200}[A-Za-z])(?=[^\s"',;]{0,200}\d)[^\s"',;]{8,4000})""",
+    rf"""({_NAMED}\w{{0,20}}\\{{0,7}}["']?\s{{0,5}}[:=]\s{{0,5}}\\{{0,7}}["']?)"""  # JSON within JSON
+    r"""((?=[^\s"',;]{0,200}[A-Za-z])(?=[^\s"',;]{0,200}\d)(?:[^\s"',;\\]|\\(?!["'])){8,4000})""",
     re.IGNORECASE,
 )
-_NAME = re.compile(rf"(?:\w*[_-])?{_NAMED}", re.IGNORECASE)
+_NAME = re.compile(rf"(?:\w*(?:[_-]|(?-i:[a-z](?=[A-Z]))))?{_NAMED}", re.IGNORECASE)
 _NAMED_MIN = 8
 
 
@@ -87,10 +87,13 @@ def _value(value: Any, found: Counter[str]) -> Any:
         return [_value(one, found) for one in value]
     if isinstance(value, Mapping):
         is_media = any(name in value for name in ("media_type", "mimeType", "mime_type"))
-        return {
-            name: one if is_media and name == "data" else _member(name, one, found)
-            for name, one in value.items()
-        }
+        held: dict[str, Any] = {}
+        for name, one in value.items():
+            told = without_keys(name, found)
+            while told in held:  # of two keys of one length
+                told += "*"
+            held[told] = one if is_media and name == "data" else _member(name, one, found)
+        return held
     return value
 
 

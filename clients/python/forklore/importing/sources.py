@@ -28,14 +28,16 @@ class Source:
     """A file, as a reader gets it. To iterate over it yields its values; a database has none.
 
     name: its path. database: the connection to it, which only reads, if it is one. taken: the names
-    of the files beside it that were read. named: returns the names that are there by a pattern.
-    opened: opens one of them. report: gets what is broken in one of them.
+    of the files beside it that were read; parts: of these, what is a part of it. named: returns the
+    names that are there by a pattern. opened: opens one of them. report: gets what is broken in one
+    of them.
     """
 
     records: Iterable[FileRecord] = ()
     name: str = ""
     database: sqlite3.Connection | None = None
     taken: set[str] = field(default_factory=set)
+    parts: set[str] = field(default_factory=set)
     named: Callable[[PurePosixPath], Iterable[str]] = lambda _pattern: ()
     opened: Callable[[str], Any] | None = None
     report: ImportReport = field(default_factory=ImportReport)
@@ -69,9 +71,14 @@ class Source:
         with self.opened(name) as stream:
             return str(stream.read().decode(errors="replace"))
 
-    def values(self, name: str) -> list[Any]:
-        """Return the JSON values of a file that `beside` has named. What is broken is counted."""
+    def values(self, name: str, *, is_part: bool = False) -> list[Any]:
+        """Return the JSON values of a file that `beside` has named. What is broken is counted.
+
+        is_part: the file holds a part of this one, and is not looked at on its own.
+        """
         self.taken.add(name)
+        if is_part:
+            self.parts.add(name)
         assert self.opened is not None, name
         found: list[Any] = []
         try:
@@ -99,7 +106,9 @@ def alone(path: Path) -> Source:
     return Source(name=name, named=named, opened=lambda name: (root / name).open("rb"))
 
 
-def among(names: Collection[str], name: str, opened: Callable[[str], Any], taken: set[str]) -> Source:
+def among(
+    names: Collection[str], name: str, opened: Callable[[str], Any], taken: set[str], parts: set[str]
+) -> Source:
     """Return the source of a file among those of a folder or an archive, by their names."""
 
     def named(pattern: PurePosixPath) -> Iterator[str]:
@@ -108,7 +117,7 @@ def among(names: Collection[str], name: str, opened: Callable[[str], Any], taken
             if len(parts) == len(pattern.parts) and all(map(fnmatchcase, parts, pattern.parts)):
                 yield one
 
-    return Source(name=name, taken=taken, named=named, opened=opened)
+    return Source(name=name, taken=taken, parts=parts, named=named, opened=opened)
 
 
 def is_database(path: Path) -> bool:

@@ -57,6 +57,7 @@ class There:
     last entry. others: the conversations of other sessions, in which this one does not go on.
     numbers: of the messages of sessions that this import has read, with their entries. written: the
     conversation that the tree to be matched was written out of; empty for one of elsewhere.
+    is_known: something of its session is there.
     """
 
     tree_id: str
@@ -67,6 +68,7 @@ class There:
     others: frozenset[str] = frozenset()
     numbers: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)
     written: str = ""
+    is_known: bool = True
 
     @cached_property
     def _known(self) -> dict[tuple[str, str], list[Ref]]:

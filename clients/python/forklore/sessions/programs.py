@@ -189,8 +189,8 @@ PROGRAMS = (
         name="kimi-code",
         title="Kimi Code",
         folder=".kimi-code",
-        sessions=("sessions/*/*/state.json",),
-        beside=("agents/*/wire.jsonl",),
+        sessions=("sessions/*/*/agents/*/wire.jsonl",),
+        beside=("../../state.json",),
     ),
     Program(
         name="continue",

@@ -134,9 +134,10 @@ def of_search(resource: str, cursor: search.SearchCursor | None) -> str | None:
         told += [ranking.before, _told_place(ranking.end), [entries, with_word, characters, *having]]
         scores = (ranking.best, ranking.score)
         told += [*(round(score * SCORES) for score in scores), _told_place(ranking.last)]
-        if ranking.further is not None:
-            near, entry_id = ranking.further
-            told.append([round(near * SCORES), entry_id])
+        bounds = [ranking.further, ranking.through]
+        while bounds and bounds[-1] is None:
+            bounds.pop()
+        told += [one and [round(one[0] * SCORES), one[1]] for one in bounds]
     return _encode(resource, json.dumps(told, separators=(",", ":")))
 
 
@@ -148,13 +149,13 @@ def to_search(resource: str, cursor: str | None, query: Query) -> search.SearchC
         place, *ranked = check_value(_decode(resource, cursor) or "").value
         if not ranked:
             return search.SearchCursor(_place_in(place))
-        before, end, (entries, with_word, characters, *having), best, score, last, *further = ranked
+        before, end, (entries, with_word, characters, *having), best, score, last, *bounds = ranked
         counts = (entries, with_word, characters, *having, best, abs(score))
         is_counted = all(type(one) is int and 0 <= one < COUNT_MAX for one in counts)
         last_place, weights = _place_in(last), Weights(entries, with_word, characters, tuple(having))
-        near = _near_in(*further)
+        further, through = _bounds_in(*bounds)
         if (
-            (last_place is None and near is None)
+            (last_place is None and further is None)
             or not is_counted
             or not _is_position(before)
             or not weights.fit(query)
@@ -163,12 +164,17 @@ def to_search(resource: str, cursor: str | None, query: Query) -> search.SearchC
     except (TypeError, ValueError, ValidationError):  # another number of them, or no JSON
         return InvalidCursor()
     ranking = search.Ranking(
-        EntryId(before), _place_in(end), weights, best / SCORES, score / SCORES, last_place, near
+        EntryId(before), _place_in(end), weights, best / SCORES, score / SCORES, last_place, further, through
     )
     return search.SearchCursor(_place_in(place), ranking)
 
 
-def _near_in(told: Sequence[Any] | None = None) -> Near | None:
+def _bounds_in(further: Any = None, through: Any = None) -> tuple[Near | None, Near | None]:
+    """Raises TypeError or ValueError for what is none."""
+    return _near_in(further), _near_in(through)
+
+
+def _near_in(told: Sequence[Any] | None) -> Near | None:
     """Return how near an entry is. Raises TypeError or ValueError for anything else."""
     if told is None:
         return None

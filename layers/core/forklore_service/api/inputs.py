@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from forklore_service.api.operation import Fields, Operation
-from forklore_service.api.operations import ALL
+from forklore_service.api.operations import named
 from forklore_service.api.requests import KEPT_AS_TEXT
 from forklore_service.domain.jsontext import JsonText, check_value, read_object, text_of, to_json
 from forklore_service.errors import PayloadTooLargeError, ValidationError
@@ -17,12 +17,11 @@ IDEMPOTENCY_KEY, IF_MATCH = "idempotencyKey", "ifMatch"
 """Fields that are headers in HTTP."""
 CONTENT_JSON = "contentJson"
 """The field that holds an entry's `content` as JSON text, so that its spelling is kept."""
-_BY_NAME = {operation.name: operation for operation in ALL}
 
 
 def operation_named(name: object) -> Operation:
     """Return the operation with this name. Raises ValidationError if there is none."""
-    found = _BY_NAME.get(name) if isinstance(name, str) else None
+    found = named(name) if isinstance(name, str) else None
     if found is None:
         raise ValidationError("there is no such operation", field="operation")
     return found

@@ -61,8 +61,10 @@ def __getattr__(name: str) -> Handler:
         case "conversations" | "entries" | "sharing" | "admin":
             return http_api(name).handle
         case "agent":
+            from forklore_service.api import operations
             from forklore_service.aws.direct import handle
 
+            assert operations.ALL  # loaded before the first request
             return handle
         case "delete_group":
             return _delete_group()

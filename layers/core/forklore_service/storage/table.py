@@ -487,8 +487,11 @@ class Table:
         """Return the vectors of a part of the index that are nearest to one, the nearest first.
 
         vector: as `domain.vectors.indexed` returns it. wanted: what they must have, also a shelf.
-        Eventually consistent: it may miss a new vector, or show one that is gone.
+        Eventually consistent: it may miss a new vector, or show one that is gone. Raises
+        UnavailableError also while the index is being made.
         """
+        if not hasattr(self.connection.client, "search_vectors"):
+            raise UnavailableError("this boto3 cannot search vectors: 1.43.64 can")
         answer = self.connection.call(
             "search_vectors",
             self._until(),

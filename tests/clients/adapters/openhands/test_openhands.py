@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from openhands.sdk.conversation.impl.local_conversation import LocalConversation
+from openhands.sdk.event.conversation_error import ConversationErrorEvent
 from openhands.sdk.event.conversation_state import ConversationStateUpdateEvent
 from openhands.sdk.io import InMemoryFileStore
 from openhands.sdk.llm import ImageContent, Message
@@ -202,6 +203,24 @@ def test_ids_that_are_no_uuids_are_kept(client: Forklore, tmp_path: Path) -> Non
     [*_, last] = entries_of(client, forked)
     assert last.content[0]["openhands"]["value"]["id"] == "evt/3"
     assert len(ours.state.events) == 3
+
+
+def test_a_log_from_before_there_was_a_tree_is_one_branch(client: Forklore, tmp_path: Path) -> None:
+    """An error that a server has put behind it is no leaf."""
+    own, ours = plain(tmp_path), kept(client, tmp_path)
+    told = [said(f"{number}") for number in range(3)]
+    error = ConversationErrorEvent(source="environment", code="E", detail="d", parent_id=told[-1].id)
+    for event in (*told, error):
+        own.state.events.append(event)
+        ours.state.events.append(event)
+    read = kept(client, tmp_path, ours.id)
+    assert read.state.leaf_event_id is None
+    assert shown(read) == shown(own)
+    event = said("goes on")
+    for one in (own, read):
+        with one._state:
+            one._on_event(event)
+    assert shown(kept(client, tmp_path, ours.id)) == shown(own)
 
 
 def test_a_fork_has_what_the_sdk_gives_it(client: Forklore, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from forklore.importing.foreign_trees import ImportReport
 from tests.clients.importing.formats.shapes import branches, tree_of, trees_of
-from tests.clients.importing.formats.writing import FORMATS, branches_of, line, paths, talk
+from tests.clients.importing.formats.writing import FORMATS, Said, branches_of, line, paths, talk
 from tests.support.growth import takes_at_most
 
 FORKED = talk(None, 0, 1, 2, 1, 4, 5, 4)
@@ -32,6 +32,22 @@ def test_the_branches_of_a_session_are_read(name: str, tmp_path: Path) -> None:
 
     assert sorted(branches(tree)) == branches_of(FORKED)
     assert branches(tree)[0] == [f"{one.by}: {one.text}" for one in [*paths(FORKED)][-1]]
+
+
+@pytest.mark.parametrize("name", ["codex", "pi", "copilot-cli", "goose", "cline", "kimi-code"])
+def test_an_id_that_comes_again_with_other_words_is_another_message(name: str, tmp_path: Path) -> None:
+    said = [
+        Said(number, parent, by, text)
+        for number, parent, by, text in (
+            (0, None, "user", "One."),
+            (1, 0, "assistant", "Two."),
+            (0, 1, "user", "Three."),
+            (1, 0, "assistant", "Four."),
+        )
+    ]
+    FORMATS[name].write(tmp_path, {"0001": said})
+
+    assert branches(tree_of(tmp_path)) == [[f"{one.by}: {one.text}" for one in said]]
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import forklore
 from tests.clients.cli.running import Forklore
-from tests.clients.importing.formats.writing import FORMATS, branches_of, paths, talk
+from tests.clients.importing.formats.writing import FORMATS, paths, talk
 from tests.service.domain.builders import examples
 
 DATABASES = ("opencode", "goose", "llm")
@@ -33,12 +33,13 @@ def new_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], 
         yield made
 
 
-def branches(run: Forklore) -> list[list[str]]:
-    """Return the texts of all branches of the only tree that the user has."""
+def branches(run: Forklore) -> list[tuple[str, list[str]]]:
+    """Return the texts of all branches of the only tree that the user has, with their sessions."""
     rows = [json.loads(line) for line in run("ls --all --json").lines]
     assert len([json.loads(line) for line in run("ls --mode roots --json").lines]) == 1
     logs = [[json.loads(line) for line in run(f"log {row['id']} --json").lines] for row in rows]
-    return sorted([entry["content"][0]["text"] for entry in reversed(log)] for log in logs)
+    texts = ([entry["content"][0]["text"] for entry in reversed(log)] for log in logs)
+    return sorted(zip((row["tags"].get("session", "") for row in rows), texts, strict=True))
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -49,7 +50,10 @@ def test_sessions_with_copies_become_their_tree(
 ) -> None:
     back = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=6))
     told = talk(None, 0, *(max(1, at - by) for at, by in enumerate(back, start=1)))
-    ways = data.draw(st.permutations([*paths(told)]))
+    ways = [*paths(told)]
+    cut = st.tuples(st.sampled_from(ways), st.integers(2, 8)).map(lambda one: one[0][: one[1]])
+    ways += data.draw(st.lists(cut, max_size=2))  # forks in which nothing was said
+    ways = data.draw(st.permutations(ways))
     run = new_user()
     with tempfile.TemporaryDirectory() as folder:
         sessions = {f"{at:04}": way for at, way in enumerate(ways)}
@@ -60,6 +64,6 @@ def test_sessions_with_copies_become_their_tree(
             assert run(f"import {place}").code == 0
         again = run(f"import {folder}")
 
-        texts = sorted([line.split(": ", 1)[1] for line in branch] for branch in branches_of(told))
-        assert branches(run) == texts
+        expected = [(session, [one.text for one in way]) for session, way in sessions.items()]
+        assert branches(run) == sorted(expected)
         assert f"{again.err.split(' entries, ')[1].split(' of them')[0]}" in again.err.split(" entries")[0]

@@ -95,6 +95,29 @@ def compacted(count: int) -> Iterator[Row]:
         yield {"timestamp": AT, "type": "compacted", "payload": payload}
 
 
+def of_pi(rows: Iterator[Row]) -> Iterator[Row]:
+    yield {"type": "session", "version": 3, "id": "0001", "timestamp": AT, "cwd": "/home/ann"}
+    for at, row in enumerate(rows):
+        above = f"{at - 1:08x}" if at else None
+        yield {"type": "message", "id": f"{at:08x}", "parentId": above, "timestamp": AT, **row}
+
+
+def compactions_that_keep_nothing(count: int) -> Iterator[Row]:
+    for at in range(count):
+        if at % 3 == 2:
+            yield {"type": "compaction", "summary": "So far.", "firstKeptEntryId": f"{at:08x}"}
+        else:
+            yield {"message": {"role": "user", "content": "Rain?"}}
+
+
+def of_kimi_with_one_id(count: int) -> Iterator[Row]:
+    yield {"type": "metadata", "protocol_version": "1.5", "created_at": 1}
+    for at in range(count):
+        text = {"type": "text", "text": f"{at}"}
+        message = {"role": "user", "id": "m", "content": [text], "origin": {"kind": "user"}}
+        yield {"type": "context.append_message", "message": message, "time": at}
+
+
 KINDS: dict[str, Callable[[int], Iterator[Row]]] = {
     "rows that nobody sees": hidden,
     "calls of one message": calls_of_one_message,
@@ -105,6 +128,8 @@ KINDS: dict[str, Callable[[int], Iterator[Row]]] = {
     "Codex, calls": lambda count: of_codex(calls(count)),
     "Codex, events": lambda count: of_codex(with_events(count)),
     "Codex, compactions": lambda count: of_codex(compacted(count)),
+    "pi, compactions that keep nothing": lambda count: of_pi(compactions_that_keep_nothing(count)),
+    "Kimi Code, one id for all": of_kimi_with_one_id,
 }
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import logging
 from collections.abc import Callable
 from itertools import count
 from random import Random
@@ -244,6 +245,32 @@ def test_a_cursor_that_no_recall_made_is_refused(process: Process, further: Any)
     assert (answer.status, answer.body["code"]) == (400, "invalid_cursor")
 
 
+def test_no_answer_cursor_or_log_line_has_a_vector(
+    store: Store, process: Process, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    process.table.by_meaning = True
+    chat = begin(process, "The inn.", "A hotel.", "A train to the inn.")
+    answers = [recall(process, chat, limit=1), process.ask("searchConversations", ANN, query="inn", limit=1)]
+    answers += [process.ask(name, ANN, conversationId=chat) for name in ("listEntries", "getConversation")]
+    cursors = [base64.urlsafe_b64decode(one.body["afterCursor"] + "==") for one in answers[:2]]
+    told = repr([one.body for one in answers]) + repr(cursors) + caplog.text
+
+    stored = [store.contents()[key] for key in vectors(store)]
+    assert len(stored) == 3
+    for item in stored:
+        packed, numbers = item["v"]["B"], [int(one["N"]) for one in item["V"]["L"]]
+        assert all(
+            one not in told
+            for one in (
+                base64.b64encode(packed).decode()[:40],
+                repr(packed)[2:40],
+                json.dumps(numbers)[1:30],
+                item["shelf"]["S"],
+            )
+        )
+
+
 def test_one_who_may_not_read_it_gets_no_vector_made(store: Store, process: Process) -> None:
     chat = begin(process, "The inn.")
     asked = {"conversationId": chat, "query": "lodging", "searchType": "semantic"}
@@ -367,6 +394,35 @@ def test_over_all_what_was_taken_over_in_part_is_found_whole(
     recall(late, chat)
 
     assert found(late.ask("searchConversations", ANN, **asked)) == ["A hotel.", "The inn.", "A train."]
+
+
+def test_what_is_erased_between_two_pages_hides_nothing(store: Store, process: Process) -> None:
+    """The next nearest one would take its place among those that were ranked, and come first."""
+    texts = [f"inn {'fish ' * number}" for number in range(NEAREST_MAX + 5)]
+    texts[NEAREST_MAX] += "best"
+    chat = begin(process)
+    process.ask("shareConversation", ANN, conversationId=chat, userId="bob", accessLevel="writer")
+    said_by = [(BOB if number == 10 else ANN, text) for number, text in enumerate(texts)]
+    ids = [say(process, chat, text, by) for by, text in said_by]
+    asked: dict[str, Any] = {
+        "query": "inn best",
+        "searchType": ["semantic", "fulltext"],
+        "conversationId": chat,
+        "limit": 20,
+    }
+    page = process.ask("searchConversations", ANN, **asked).body
+    shown = page["data"]
+    process.ask("adminEraseUser", ROOT_CALLER, userId="bob")
+    for _ in range(4):
+        run_erasures(Process(store))
+    late = with_model(store)
+    while page["afterCursor"] is not None:
+        page = late.ask("searchConversations", ANN, **asked, afterCursor=page["afterCursor"]).body
+        shown += page["data"]
+
+    found = [one["entryId"] for one in shown]
+    assert {*ids} - {*found} <= {ids[10]}
+    assert len({*found}) == len(found)
 
 
 def test_over_all_what_comes_between_two_pages_shows_no_hit_twice(process: Process) -> None:

@@ -98,10 +98,10 @@ class View:
         self.epoch = max(self.epoch, entry.epoch or 0)
 
     def take(self, event: Kept) -> None:
-        """Take the next event. Where one has no parent, the state says what the leaf is."""
+        """Take the next event. If it follows the leaf, it is the new one."""
         self.events.append(event)
-        if event.is_node and event.parent_id is not None:
-            self.state = {**(self.state or {}), LEAF: event.event_id, IS_EMPTY: False}
+        if event.is_node and event.parent_id and self.state and event.parent_id == self.state.get(LEAF):
+            self.state = {**self.state, LEAF: event.event_id, IS_EMPTY: False}
 
     def log(self, found: Iterable[Kept]) -> list[Kept]:
         """Return the events in order. A slice has left out what is in no branch, or in another."""

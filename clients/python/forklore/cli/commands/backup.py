@@ -1,5 +1,9 @@
-"""`forklore backup`: a copy of a folder, which may be in use."""
+"""`forklore backup`: copies of a folder, which may be in use."""
 
+import re
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +15,10 @@ from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 from forklore.extras import from_extra
 
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_PERIOD = re.compile(r"([1-9][0-9]{0,5})([smhd])")
+KEPT = 24
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -19,24 +27,72 @@ def register(app: typer.Typer) -> None:
     def backup(
         shell: Shell,
         folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that keeps the data.")],
-        to: Annotated[Path, typer.Argument(metavar="TO", help="The folder to make, which is a copy.")],
+        to: Annotated[
+            Path, typer.Argument(metavar="TO", help="The folder to make, or with --every that of the copies.")
+        ],
+        every: Annotated[
+            str | None,
+            typer.Option(
+                "--every", metavar="PERIOD", help="Make a copy in TO again and again, as 30m, 1h or 1d."
+            ),
+        ] = None,
+        keep: Annotated[
+            int | None,
+            typer.Option(
+                "--keep", metavar="N", min=1, help=f"Make a copy in TO and keep the newest N ({KEPT})."
+            ),
+        ] = None,
     ) -> int:
         """Copy a folder as it is at this moment. Others may go on to write to it.
 
-        To restore it, stop what has the folder open, and move the copy in its place.
+        `forklore restore` makes a folder of a copy.
         """
         with from_extra("local"):
+            from forklore_local.in_process.copies import add_copy
             from forklore_local.in_process.folder import DataError
             from forklore_local.in_process.upkeep import back_up
 
+        def once() -> tuple[Path, list[str]]:
+            if every is None and keep is None:
+                return to, back_up(folder, to)
+            return add_copy(folder, to, keep=keep or KEPT, moment=datetime.now(UTC))
+
+        def told() -> int:
+            try:
+                return _told(shell, folder, *once())
+            except DataError as error:
+                raise CommandError(str(error)) from error
+
+        if every is None:
+            return told()
+        _again_and_again(shell, _seconds(every), told)
+        return DONE
+
+
+def _told(shell: Shell, folder: Path, copy: Path, lost: list[str]) -> int:
+    if shell.out.is_json:
+        shell.out.result({"type": "folder", "folder": str(copy)} | ({"lost": lost} if lost else {}))
+    else:
+        shell.say(f"{copy}: a copy of {folder}")
+        for attachment_id in lost:
+            shell.say(f"  not copied: the bytes of attachment {attachment_id}, which are lost")
+    return NO if lost else DONE
+
+
+def _again_and_again(shell: Shell, seconds: int, copy: Callable[[], object]) -> None:
+    """Copy at once and then each period, until a signal ends it. A copy that fails is told of."""
+    due_s = time.monotonic()
+    while True:
         try:
-            lost = back_up(folder, to)
-        except DataError as error:
-            raise CommandError(str(error)) from error
-        if shell.out.is_json:
-            shell.out.result({"type": "folder", "folder": str(to)} | ({"lost": lost} if lost else {}))
-        else:
-            shell.say(f"{to}: a copy of {folder}")
-            for attachment_id in lost:
-                shell.say(f"  not copied: the bytes of attachment {attachment_id}, which are lost")
-        return NO if lost else DONE
+            copy()
+        except CommandError as error:
+            shell.say(f"no copy: {error}; the next one is tried in its turn")
+        due_s = max(due_s + seconds, time.monotonic())
+        time.sleep(due_s - time.monotonic())
+
+
+def _seconds(period: str) -> int:
+    found = _PERIOD.fullmatch(period)
+    if found is None:
+        raise CommandError(f"--every takes a number of s, m, h or d, as 1h, and not {period!r}")
+    return int(found[1]) * _SECONDS[found[2]]

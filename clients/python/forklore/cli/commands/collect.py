@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from forklore.cli.exits import DONE, INTERRUPTED, NO
+from forklore.cli.exits import DONE, INTERRUPTED, NO, line_of
 from forklore.cli.parameters import InFolder, OfProgram, OfProject, Redacts, SinceTime
 from forklore.cli.progress import progress
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+from forklore.client.errors import NoAnswerError, UnavailableError
 
 if TYPE_CHECKING:
     from forklore.sessions.collecting import Collected
@@ -51,7 +52,7 @@ def register(app: typer.Typer) -> None:
         if not watch:
             return code
         shell.say("watching; Ctrl+C ends it")
-        return _followed(once)
+        return _followed(once, shell.say)
 
 
 def collected(
@@ -120,10 +121,22 @@ def tell(shell: Shell, done: "Collected", *, quiet: bool = False, is_result: boo
             shell.say("nothing has changed")
 
 
-def _followed(once: Callable[..., int]) -> int:
+def _followed(once: Callable[..., int], say: Callable[[str], None], *, wait_s: float = WAIT_S) -> int:
+    """Collect again and again until Ctrl+C. While the service is away, wait for it.
+
+    What it has not got is not noted as collected, so it comes then. Raises any other ApiError.
+    """
+    is_away = False
     try:
         while True:
-            time.sleep(WAIT_S)
-            once(quiet=True)
+            time.sleep(wait_s)
+            try:
+                once(quiet=True)
+            except (NoAnswerError, UnavailableError) as error:
+                if not is_away:
+                    say(f"{line_of(error)}; goes on when it answers")
+                is_away = True
+            else:
+                is_away = False
     except KeyboardInterrupt:
         return INTERRUPTED

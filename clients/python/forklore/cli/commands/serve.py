@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from forklore.cli.registering import command
-from forklore.cli.settings import InProcess
+from forklore.cli.settings import MEMORY, InProcess
 from forklore.cli.shell import Shell
 from forklore.extras import from_extra
 
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
         with from_extra("local"):
             from forklore_local.server.server import end, main
         target = shell.target
-        kept = [f"--data={target.data}"] if isinstance(target, InProcess) and target.data is not None else []
+        kept = [f"--data={target.data or MEMORY}"] if isinstance(target, InProcess) else []
         end(main(arguments=[*kept, *(options or ())], command="forklore serve", tools=_tools))
 
 

@@ -23,6 +23,7 @@ from forklore.exporting.programs.talks import (
     image_in,
     images_of,
     result_in,
+    steps_of,
     thought_in,
     words_of,
 )
@@ -157,14 +158,12 @@ def _model(talk: Talk, turns: Sequence[Turn], database: sqlite3.Connection) -> s
 
 def _messages(turn: Turn) -> Iterator[_Message]:
     """Yield the messages of an entry: results of tools are one of their own."""
-    results = turn.of("tool_result")
-    others = [part for part in turn.parts if part.get("type") != "tool_result"]
-    role = "user" if turn.role == "tool" else turn.role
-    rows = (("tool", results), ("user" if turn.is_summary else role, others))
+    role = "user" if turn.role == "tool" or turn.is_summary else turn.role
     number = 0
-    for name, some in rows:
+    for step in steps_of(turn):
+        name = "tool" if step.of("tool_result") else role
         files: dict[str, tuple[str, bytes]] = {}
-        parts = [row for part in some if (row := _row(part, files))]
+        parts = [row for part in step.parts if (row := _row(part, files))]
         if parts:
             yield _Message(turn, name, parts, id_beside(turn.turn_id, number), files)
             number += 1

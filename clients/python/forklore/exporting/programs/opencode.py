@@ -60,7 +60,7 @@ def _messages(talk: Talk, session: str) -> Iterator[Row]:
             kept = talk.kept_from(turn, "user", "assistant")
             begin = {"tail_start_id": _id("msg", kept)} if kept else {}
             yield _message(
-                {**_asking(at, model), "id": asked, "sessionID": session},
+                {**_asking(at - 1, model), "id": asked, "sessionID": session},  # it is sorted by time
                 [{"type": "compaction", "auto": False, **begin}],
             )
             yield _message(

@@ -22,6 +22,7 @@ from forklore.exporting.programs.talks import (
     image_in,
     images_of,
     result_in,
+    steps_of,
     thought_in,
 )
 from forklore.exporting.written_ids import id_beside
@@ -89,7 +90,8 @@ class _Events:
         """Yield the events."""
         for turn in self._talk.turns:
             ids = map(id_beside, [turn.turn_id] * _PARTS_MAX, count())
-            for body in self._bodies(turn):
+            steps = [turn] if turn.is_summary else steps_of(turn)
+            for body in (body for step in steps for body in self._bodies(step)):
                 row = {"id": next(ids), "timestamp": _time(turn.at), **body}
                 if body["kind"] == "ActionEvent":
                     self._actions[str(body["tool_call_id"])] = row
@@ -98,13 +100,13 @@ class _Events:
                 yield row
 
     def _bodies(self, turn: Turn) -> Iterator[Row]:
-        """Yield the events of an entry, without ids."""
+        """Yield the events of a step of an entry, without ids."""
         said = [part for part in turn.parts if part.get("type") not in _OTHERS]
         if turn.is_summary:
             yield self._condensation(turn)
         elif turn.role == "system":
             self._talk.left_out["messages of the system"] += 1
-        elif turn.role == "assistant":
+        elif turn.role == "assistant" and not turn.of("tool_result"):
             yield from self._answer(turn, said)
         elif said:
             yield _message("user", {"role": "user", "content": _content(said), "thinking_blocks": []})
@@ -133,7 +135,8 @@ class _Events:
 
     def _condensation(self, turn: Turn) -> Row:
         kept = [one for entry in turn.kept for one in self._of.get(entry, ())]
-        forgotten = [one for events in self._of.values() for one in events if one not in set(kept)]
+        held = set(kept)
+        forgotten = [one for events in self._of.values() for one in events if one not in held]
         told = turn.source.get("summary_offset")
         at = told if type(told) is int else len(kept) + 1 if turn.is_kept_first else 1
         about = {"forgotten_event_ids": forgotten, "summary": turn.text, "summary_offset": at}

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +55,14 @@ class Talk:
         """
         kept, at = set(summary.kept), next(at for at, turn in enumerate(self.turns) if turn is summary)
         begin = at
-        while begin and self.turns[begin - 1].turn_id in kept:
-            begin -= 1
-        while begin < at and self.turns[begin].role not in roles:
-            begin += 1
+        while begin and (self.turns[begin - 1].turn_id in kept or self.turns[begin - 1].role == "system"):
+            begin -= 1  # what the system says between them is no message
+        held = [turn for turn in self.turns[begin:at] if turn.turn_id in kept]
+        while held and held[0].role not in roles:
+            del held[0]
         if not any(turn.is_summary for turn in self.turns[at + 1 :]):
-            self.left_out["messages that a summary has kept"] += len(kept) - (at - begin)
-        return self.turns[begin].turn_id if begin < at else None
+            self.left_out["messages that a summary has kept"] += len(kept) - len(held)
+        return held[0].turn_id if held else None
 
 
 class NoPlaceError(Exception):
@@ -92,7 +94,8 @@ def with_files(turns: Iterable[Turn], files: Files, left_out: Counter[str]) -> I
     left_out: gets those that no program takes, or whose bytes are gone.
     """
     for turn in turns:
-        parts = [*turn.parts]
+        parts = [*map(_as_taken, turn.parts)]
+        left_out["files"] += sum(one is not held for one, held in zip(parts, turn.parts, strict=True))
         for file in turn.files:
             held = files.inlined(file) if file.content_type.startswith("image/") else None
             if held is None:
@@ -103,6 +106,14 @@ def with_files(turns: Iterable[Turn], files: Files, left_out: Counter[str]) -> I
                 parts.append({"type": "image", "source": source})
         left_out["files"] += len(turn.lost)
         yield replace(turn, parts=parts)
+
+
+def _as_taken(part: Part) -> Part:
+    """Return a part; for the bytes of a file that is no image, what names it."""
+    found = inline_of(part)
+    if found is None or found.content_type.startswith("image/"):
+        return part
+    return {"type": "file", "name": found.name or found.content_type}
 
 
 def lines(rows: Iterator[Mapping[str, Any]]) -> str:
@@ -121,6 +132,23 @@ def image_in(part: Mapping[str, Any]) -> tuple[str, str] | None:
     found = inline_of(part)
     is_image = found is not None and found.content_type.startswith("image/")
     return (found.content_type, found.data) if found is not None and is_image else None
+
+
+def steps_of(turn: Turn) -> Iterator[Turn]:
+    """Yield the steps of an entry: results of tools are one of their own.
+
+    An answer may go on after its results. Of what a user sends the results come first: no model
+    takes words between a call and its result.
+    """
+    parts = turn.parts
+    if turn.role != "assistant":
+        parts = sorted(parts, key=lambda part: not _is_result(part))
+    for _, some in groupby(parts, _is_result):
+        yield replace(turn, parts=[*some])
+
+
+def _is_result(part: Part) -> bool:
+    return part.get("type") == "tool_result"
 
 
 def thought_in(part: Part) -> str:

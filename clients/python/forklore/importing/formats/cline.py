@@ -56,19 +56,19 @@ def _messages_of(row: Row, number: str, above: str | None) -> list[Message]:
     """Return the message of a row, or of each result of a call in it one."""
     name, role = text_in(row.get("id")) or number, row.get("role")
     parts = [_shown(part) if role == "user" else part for part in parts_in(row.get("content"))]
-    results = [part for part in parts if not isinstance(part, str) and part.get("type") == "tool_result"]
+    results = [part for part in parts if _is_result(part)]
     usage = renamed(row.get("metrics"), _METRICS)
     if "cacheReadTokens" in usage:
         usage["prompt_tokens_details"] = {"cached_tokens": usage.pop("cacheReadTokens")}
     made: list[Message] = []
-    said = [part for part in parts if part not in results] if results else parts
+    said = [part for part in parts if not _is_result(part)]
     for one in [[result] for result in results] + ([said] if said or not results else []):
         made.append(
             Message(
                 id=f"{name}/{len(made)}" if made else name,
                 key=None if name == number else "",
                 parent=made[-1].id if made else above,
-                role="tool" if one and one[0] in results else role,
+                role="tool" if one and _is_result(one[0]) else role,
                 said=one,
                 at=row.get("ts"),
                 model=mapped(row.get("modelInfo")).get("id"),
@@ -77,6 +77,10 @@ def _messages_of(row: Row, number: str, above: str | None) -> list[Message]:
             )
         )
     return made
+
+
+def _is_result(part: Any) -> bool:
+    return not isinstance(part, str) and part.get("type") == "tool_result"
 
 
 def _shown(part: Any) -> Any:

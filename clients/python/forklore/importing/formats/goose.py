@@ -5,12 +5,13 @@ the summary of a compaction, from which the model goes on, or the program's own.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any
 
 from forklore.importing.foreign_trees import ImportReport, Link, Reason
-from forklore.importing.members import json_in, listed, mapped, objects, renamed, text_in
+from forklore.importing.members import json_in, listed, mapped, numbered, objects, renamed, text_in
 from forklore.importing.plain_conversations import Conversation, Message, rest
 from forklore.importing.sources import Source
 
@@ -63,18 +64,26 @@ def _conversation_of(
 ) -> Conversation:
     name = text_in(session.get("id"))
     messages: dict[str, Message] = {}
-    last: str | None = None
+    thoughts: list[list[Any]] = []  # of each message
+    times: Counter[str] = Counter()
+    last: Message | None = None
+    last_id = ""
     for number, row in enumerate(rows):
         for message in _messages_of(row, f"#{number}"):
-            _drop_told_thought(message, messages)
-            before = messages.get(message.id)
-            if before is not None and before.role == message.role and before.id == last:
-                before.said = [*before.said, *message.said]  # a message in several rows
+            if any(_index_of(part) > 0 for part in message.said):
+                _drop_told_thought(message, thoughts[-2:])
+            own = [part for part in message.said if _is(part, "thinking")]
+            if last is not None and (last_id, last.role) == (message.id, message.role):
+                last.said = [*last.said, *message.said]  # a message in several rows
+                thoughts[-1] += own
                 continue
-            while message.id in messages:
-                message.id, message.key = f"{message.id}'", None
-            message.parent, last = last, message.id
+            last_id, message.id = message.id, numbered(message.id, times, messages)
+            if message.id != last_id:
+                message.key = None
+            message.parent = None if last is None else last.id
+            last = message
             messages[message.id] = message
+            thoughts.append(own if message.role == "assistant" else [])
     summed_up = max((at for at, one in enumerate(messages.values()) if one.is_summary), default=0)
     for message in [*messages.values()][:summed_up]:  # the model got them then
         message.source = rest(message.source, "agentVisible")
@@ -95,15 +104,13 @@ def _conversation_of(
     )
 
 
-def _drop_told_thought(message: Message, before: dict[str, Message]) -> None:
+def _drop_told_thought(message: Message, before: list[list[Any]]) -> None:
     """Leave out the thought of a call that was made together with the one before it.
 
-    Each of such calls has a row of its own, with the same thought.
+    Each of such calls has a row of its own, with the same thought. before: those of the two
+    messages before it.
     """
-    answers = [one for one in islice(reversed(before.values()), 2) if one.role == "assistant"]
-    told = [part for one in answers for part in one.said if _is(part, "thinking")]
-    if any(_index_of(part) > 0 for part in message.said):
-        message.said = [part for part in message.said if part not in told]
+    message.said = [part for part in message.said if not any(part in told for told in before)]
 
 
 def _is(part: Any, kind: str) -> bool:

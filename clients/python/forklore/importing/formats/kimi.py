@@ -5,11 +5,12 @@ turns: the next message goes on before them. A fork has a copy of the wire. A su
 of its own; that of its parent names the call.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forklore.importing.foreign_trees import ImportReport, Link, Reason
-from forklore.importing.members import json_in, mapped, parts_in, renamed, text_in
+from forklore.importing.members import json_in, mapped, numbered, parts_in, renamed, text_in
 from forklore.importing.plain_conversations import Conversation, Message, rest
 from forklore.importing.sources import Source
 
@@ -67,6 +68,7 @@ class _Wire:
         self.messages: list[Message] = []
         self.tip: str | None = None
         self._by_id: dict[str, Message] = {}
+        self._times: Counter[str] = Counter()
         self._steps: dict[str, Message] = {}
         self._turns: list[Message] = []  # what the user has said, down to the tip
 
@@ -94,8 +96,8 @@ class _Wire:
         return True
 
     def _add(self, name: str, key: str | None, role: object, said: list[Any], at: object) -> Message:
-        while name in self._by_id:
-            name, key = f"{name}'", None
+        other = numbered(name, self._times, self._by_id)
+        name, key = other, key if other == name else None
         message = Message(id=name, key=key, parent=self.tip, role=role, said=said, at=at)
         self.messages.append(message)
         self._by_id[name], self.tip = message, name

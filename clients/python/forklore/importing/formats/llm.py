@@ -31,7 +31,10 @@ def is_record(_value: Row) -> bool:
 
 
 def conversations_of(source: Source, report: ImportReport) -> Iterator[Conversation]:
-    """Yield a conversation for each thread: of its messages those that no earlier one has."""
+    """Yield a conversation for each thread: of its messages those that no earlier one has.
+
+    Of a fork in which nothing was said, all of them.
+    """
     if source.database is None:
         for record in source:
             report.add(Reason.OTHER_RECORD, record.place)
@@ -50,7 +53,7 @@ def conversations_of(source: Source, report: ImportReport) -> Iterator[Conversat
     for name, thread in threads.items():
         own = _up_from(text_in(thread["tip_message_hash"]), rows, told_in)
         told_in.update(dict.fromkeys(own, name))
-        own_of[name] = own
+        own_of[name] = own or _up_from(text_in(thread["tip_message_hash"]), rows, ())
     for name, row in rows.items():
         if name not in told_in:  # on no thread: a branch of one, or a tree of its own
             told_in[name] = told_in.get(row["parent_hash"], name)

@@ -85,6 +85,7 @@ def _conversation_of(
     current: str | None = None
     is_shown = True
     kept_from: str = ""
+    places: dict[str, int] = {}
     for about, parts in held:
         is_shown = is_shown and not (reverted and about.get("id") == reverted)
         above = messages[-1].id if messages else None
@@ -92,8 +93,9 @@ def _conversation_of(
         tails = [text_in(part.get("tail_start_id")) for part in parts if part.get("type") == "compaction"]
         kept_from = tails[0] if tails else kept_from
         if made[0].is_summary:
-            ids = [one.id for one in messages[:-1]]
-            made[0].kept = ids[ids.index(kept_from) :] if kept_from in ids else []
+            begin = places.get(kept_from, len(messages))
+            made[0].kept = [one.id for one in messages[begin:-1]]
+        places |= {one.id: len(messages) + at for at, one in enumerate(made)}
         messages += made
         current = messages[-1].id if is_shown else current
     times = mapped(info.get("time"))

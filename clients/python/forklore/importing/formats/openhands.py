@@ -37,7 +37,7 @@ def conversations_of(source: Source, report: ImportReport) -> Iterator[Conversat
             continue
         events = _Events(state)
         for name in source.beside("events/*.json"):
-            for value in source.values(name):
+            for value in source.values(name, is_part=True):
                 events.put(mapped(value), name, report)
         leaf = text_in(state.get("leaf_event_id"))
         tags = mapped(state.get("tags"))

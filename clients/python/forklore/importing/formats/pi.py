@@ -137,7 +137,7 @@ def _named(said: list[str | Row]) -> list[str | Row]:
 def _kept(summary: Message, first: object, parents: Mapping[str, str | None]) -> list[str]:
     """Return the entries above a summary that the model keeps, from the first one on."""
     found: list[str] = []
-    at = summary.parent
+    at = summary.parent if first in parents else None
     while at is not None and at in parents:
         found.append(at)
         if at == first:

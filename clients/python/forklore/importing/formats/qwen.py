@@ -105,7 +105,7 @@ def _kept(row: Row, rows: Mapping[str, Row], ends: Mapping[str, str]) -> list[st
     found: list[str] = []
     history = objects(mapped(row.get("systemPayload")).get("compressedHistory"))
     at = text_in(row.get("parentUuid"))
-    while history[1:] and at in rows:
+    while len(history) > 1 and at in rows:
         message = mapped(rows[at].get("message"))
         if message:
             if message.get("parts") != history.pop().get("parts"):

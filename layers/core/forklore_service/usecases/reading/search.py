@@ -75,7 +75,8 @@ class Ranking(NamedTuple):
     the last tree. weights, best: those of the first page, so that no score changes while pages are
     read. best: the best score by words. score, last: of the last hit that was shown, if any was.
     further: they are the nearest ones of those that are further than this one; None: of all, or
-    they were read without vectors.
+    they were read without vectors. through: they are all that are as near as this one, so that what
+    is erased between two pages makes room for no other; None: there are no others.
     """
 
     before: EntryId
@@ -85,6 +86,7 @@ class Ranking(NamedTuple):
     score: float
     last: SearchPlace | None
     further: Near | None = None
+    through: Near | None = None
 
 
 class SearchCursor(NamedTuple):
@@ -194,13 +196,15 @@ def _recall(
     inside, near = nearest(table, table.nearness, conversation_id, caller=caller, question=question)
     user_id = None if caller.bypasses_membership else caller.user_id
     looking = _Looking(table, user_id, request, None, after.ranking, inside)
+    count = NEAREST_MAX
     if after.ranking is None:
         looking.newest = max((entry_id for _, entry_id in near), default=FIRST)
     else:
-        before, further = after.ranking.before, after.ranking.further
+        before, further, through = after.ranking.before, after.ranking.further, after.ranking.through
         near = [one for one in near if one[1] < before and (further is None or one < further)]
+        count = NEAREST_MAX if through is None else sum(one >= through for one in near)
     tree = ListKey(inside.group.created_at, inside.group.group_id)
-    return _ranked_near(looking, [Placed(tree, one) for one in near[: NEAREST_MAX + 1]], after, caller)
+    return _ranked_near(looking, [Placed(tree, one) for one in near[: count + 1]], after, caller)
 
 
 def _vector_of(table: Table, question: str) -> bytes | None:
@@ -235,13 +239,13 @@ def _recall_all(table: Table, user_id: str, packed: bytes, caller: Caller, reque
 def _ranked_near(looking: "_Looking", near: Sequence[Placed], after: SearchCursor, caller: Caller) -> HitPage:
     """Return the next of some entries, which come nearest first."""
     request = looking.request
-    rest = looking.read_nearest(near)
+    rest = looking.through = looking.read_nearest(near)
     is_whole = rest is None and (after.ranking is None or after.ranking.further is None)
     if rest is not None and request.score_min is not None and rest[0] < request.score_min:
         rest = None
     resume = looking.rank(after.ranking, end=None)
     if resume is None and rest is not None and looking.ranked is not None:
-        resume = SearchCursor(None, looking.ranked._replace(score=0.0, last=None, further=rest))
+        resume = SearchCursor(None, looking.ranked._replace(score=0.0, last=None, further=rest, through=None))
     return HitPage(looking.shown(caller), resume, is_whole or not request.by_words)
 
 
@@ -321,6 +325,7 @@ class _Looking:
     shown_query: what highlights are made around.
     answer_bytes: about the size of the answer so far.
     is_over: whether the request has read all that it may read. ranked: what was ranked, at last.
+    through: as of a Ranking.
     """
 
     table: Table
@@ -340,6 +345,7 @@ class _Looking:
     place: SearchPlace | None = None
     last: tuple[float, SearchPlace] | None = None
     ranked: Ranking | None = None
+    through: Near | None = None
     shown_query: matching.Query = field(default_factory=matching.Query)
     _showing: dict[str, Showing] = field(default_factory=dict)
     _stops: dict[str, EntryId] = field(default_factory=dict)
@@ -373,7 +379,9 @@ class _Looking:
 
         Return the last that was read; None: there are no more.
         """
-        some = near[:NEAREST_MAX]
+        through = self.ranking.through if self.ranking is not None else None
+        some = near[:NEAREST_MAX] if through is None else [one for one in near if one.near >= through]
+        end = through or (some[-1].near if some else None)
         found = self.table.stored_entries((one.tree.conversation_id, one.near[1]) for one in some)
         stored = {one.entry_id: one for one in found if not one.entry.is_erased}
         for at, (tree, (score, entry_id)) in enumerate(some):
@@ -384,7 +392,7 @@ class _Looking:
                 candidate = self._near_candidate(tree, stored[entry_id], score)
                 if candidate is not None:
                     self.candidates.append(candidate)
-        return some[-1].near if len(near) > NEAREST_MAX else None
+        return end if len(near) > len(some) else None
 
     def _begin_of(self, tree: ListKey) -> EntryId:
         """Return the position before which a tree is to be read."""
@@ -579,7 +587,7 @@ class _Looking:
             if taken < len(first):
                 break
         score, last = self.last or (0.0, None)
-        self.ranked = Ranking(before, end, weights, best, score, last, further)
+        self.ranked = Ranking(before, end, weights, best, score, last, further, self.through)
         if not scored or self.last is None:
             return end and SearchCursor(end)
         return SearchCursor(self.start, self.ranked)

@@ -721,12 +721,15 @@ class Conversation:
         """Return the entries that fit a question best, of those that this conversation shows.
 
         What only a sibling says is not found, and counts nothing. By meaning and words where the
-        service has a model, else by words. Marks demand nothing: to demand words, `search`.
-        around, min_score: as of `Forklore.recall`.
+        service has a model, else by words. Marks demand nothing: to demand words, `search`. A name
+        that does not exist yet shows nothing. around, min_score: as of `Forklore.recall`.
         """
+        conversation_id = self._resolve_shown()
+        if conversation_id is None:
+            return ()
         page = self._api.search_conversations(
             query=asked(question),
-            conversation_id=self.resolve(),
+            conversation_id=conversation_id,
             limit=limit,
             around=around,
             min_score=min_score,
