@@ -1,6 +1,5 @@
 """The function that gets the table's stream and makes the vectors of new entries."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +27,7 @@ from tools.harness.service import Process
 from tools.harness.tables import Store
 
 [EMBED] = [one for one in read_template(PROJECT / "template.yaml").functions if one.name == "EmbedFunction"]
-ANN = Caller("ann")
+ANN = Caller("ann", "an-agent")
 
 
 class Service:
@@ -37,18 +36,18 @@ class Service:
     def __init__(self, store: Store, model: Model, parked: Heard) -> None:
         self.process, self.model, self.parked = Process(store), model, parked
 
-    def say(self, *texts: str) -> tuple[str, list[Record]]:
-        """Append to a new conversation. Return its id, and what the stream tells of it."""
+    def say(self, *texts: str, **other: Any) -> tuple[str, list[Record]]:
+        """Append to a new conversation. Return its id, and what the stream tells of it.
+
+        other: the body of another append, the last one.
+        """
         root = self.process.ask("createConversation", ANN).id
-        for text in texts:
-            self.process.ask("appendEntry", ANN, conversationId=root, **said(text))
-        head = keys.head(root, root)
-        written = [keys.entry(root, one) for one in self.entries(root)]
-        found = self.process.table.items_at([head, *written])
+        bodies = [*map(said, texts), *([other] if other else [])]
+        written = [self.process.ask("appendEntry", ANN, conversationId=root, **one).id for one in bodies]
+        made = [keys.head(root, root), *(keys.entry(root, one) for one in written)]
+        found = self.process.table.items_at(made)
         at = ids.timestamp(0)
-        records = [record_of(Change(key, None, found[key], at), n) for n, key in enumerate([head, *written])]
-        assert all(any(fits(one, record) for one in filters("EmbedFunction")) for record in records)
-        return root, records
+        return root, [record_of(Change(key, None, found[key], at), n) for n, key in enumerate(made)]
 
     def entries(self, root: str) -> list[ids.EntryId]:
         return list(self.process.table.read.history_ids(root, root, first=FIRST, last=LAST))
@@ -67,12 +66,18 @@ def service(moto: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
             yield Service(store, model, parked)
 
 
+def is_told(record: Record) -> bool:
+    return any(fits(one, record) for one in filters("EmbedFunction"))
+
+
 def embed(event: dict[str, Any]) -> Any:
     return invoke(EMBED, load_handler(EMBED), event)
 
 
 def test_what_was_appended_gets_vectors_once(service: Service, lines: Lines) -> None:
-    root, records = service.say("The inn near the river", "Sardine, grilled")
+    opaque = {"contentType": "application/pdf", "content": []}
+    root, records = service.say("The inn near the river", **opaque, indexedContent="Sardine, grilled")
+    assert all(map(is_told, records))
 
     for _ in range(2):
         assert embed({"Records": records}) == {"batchItemFailures": []}
@@ -87,18 +92,17 @@ def test_what_was_appended_gets_vectors_once(service: Service, lines: Lines) -> 
 def test_the_sample_event_passes_the_filter_and_of_what_is_gone_nothing_is_made(service: Service) -> None:
     event = sample_event("embed")
 
-    assert all(any(fits(one, record) for one in filters("EmbedFunction")) for record in event["Records"])
+    assert all(map(is_told, event["Records"]))
     assert embed(event) == {"batchItemFailures": []}
     assert service.model.asked == []
 
 
 def test_neither_context_nor_a_changed_head_is_told_to_it(service: Service) -> None:
-    _, [made, appended] = service.say("The inn")
-    context = json.loads(json.dumps(appended))
-    context["dynamodb"]["NewImage"]["contentType"] = {"S": "application/json"}
+    told = {"channel": "context", "contentType": "history", "content": [{"role": "USER", "text": "a"}]}
+    _, [made, appended, context] = service.say("The inn", **told)
 
     for record in (made | {"eventName": "MODIFY"}, context, appended | {"eventName": "REMOVE"}):
-        assert not any(fits(one, record) for one in filters("EmbedFunction"))
+        assert not is_told(record)
 
 
 def test_what_comes_later_makes_up_for_a_lost_record(service: Service) -> None:

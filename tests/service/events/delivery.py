@@ -45,8 +45,8 @@ def _is(wanted: str | Mapping[str, Any], value: Any) -> bool:
     match wanted:
         case {"prefix": prefix}:
             return isinstance(value, str) and value.startswith(prefix)
-        case {"exists": True}:
-            return value is not None
+        case {"exists": wants_one}:
+            return (value is not None) == wants_one
     return bool(wanted == value)
 
 
