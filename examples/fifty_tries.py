@@ -25,11 +25,12 @@ def tries_of(question: str, wanted: str) -> list[Way]:
     """Answer a question many times, keep each answer on a branch of its own, and score it."""
     chat = fl.conversation()
     asked = chat.say("user", question, title=question)
-    for fork in chat.fork(after=asked, count=TRIES):
+    tries = chat.fork(after=asked, count=TRIES)
+    for fork in tries:
         answer, tokens = model(question)
-        said = fork.say("ai", answer, usage={"inputTokens": len(question), "outputTokens": tokens})
+        fork.say("ai", answer, usage={"inputTokens": len(question), "outputTokens": tokens})
         fork.update(metadata={"score": int(wanted in answer)})
-    return chat.ways(said)
+    return chat.ways(tries[0].history().list()[-1])
 
 
 def test_most_tries_name_the_capital() -> None:
