@@ -288,7 +288,16 @@ def test_two_processes_lose_nothing(client: Forklore, tmp_path: Path) -> None:
     ours = kept(client, tmp_path)
     emit(ours, "root")
     other = kept(client, tmp_path, ours.id)
-    ids = [emit(one, f"{number}") for number in range(4) for one in (ours, other)]
+    ids = [emit(ours, "0")]
+    forked = other.fork()  # it has not seen that event
+    emit(forked, "goes on")
+    assert shown(kept(client, tmp_path, forked.id)) == shown(forked)
+    ids.append(emit(other, "0"))
+    ids += [emit(one, f"{number}") for number in (1, 2, 3) for one in (ours, other)]
+    for log in (ours._state._events, other._state._events):
+        named = [log.get_id(at) for at in range(len(log))]
+        log._event_cache.clear()
+        assert [event.id for event in log] == named
     ours.state.agent_state = {"of": "the last one"}
     read = kept(client, tmp_path, ours.id)
     assert [event.id for event in read.state.events][1:] == ids

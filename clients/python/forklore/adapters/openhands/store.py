@@ -74,6 +74,7 @@ class ForkloreFileStore(FileStore):
         self._given, self._prefix, self._cipher = client, prefix, cipher
         self._name = checked_name("conversation_id", prefix, conversation_id)
         self._log: list[Kept] = []
+        self._number = 0
         self._view: View | None = None
         self._fork: dict[str, Any] | None = None
         self._turn, self._lock = RLock(), Lock()
@@ -98,8 +99,8 @@ class ForkloreFileStore(FileStore):
         with self._turn:
             if path == BASE_STATE:
                 self._write_state(jsontext.read(text))
-            elif EVENT_FILE.fullmatch(path):
-                self._write_event(jsontext.read(text), text)
+            elif event := EVENT_FILE.fullmatch(path):
+                self._write_event(jsontext.read(text), text, int(event[1]))
             elif not MARKER.fullmatch(path):
                 raise ValueError(f"forklore keeps no file {path!r} of a conversation")
 
@@ -154,12 +155,13 @@ class ForkloreFileStore(FileStore):
             made = ForkloreFileStore(self._given, conversation_id, prefix=self._prefix, cipher=self._cipher)
             if from_event_id is None:
                 made._log = list(self._log)
-                made._fork = {"forked_at_conversation_id": view.conversation_id, "forked_at_position": "head"}
+                made._fork = _after(view.conversation_id, view.last)
                 made._view = replace(view, conversation_id=None, events=list(view.events))
             else:
                 made._log = path_to(from_event_id, self._log)
                 made._fork = self._place_after(made._log[-1])
                 made._view = View(events=list(made._log), epoch=view.epoch, sliced=from_event_id)
+            made._number = _next_number(made._log)
             made._view.state = None
             return made
 
@@ -195,10 +197,16 @@ class ForkloreFileStore(FileStore):
     # Reading
 
     def _known(self) -> View:
-        """Return what is stored, read once, and then what this process has added."""
+        """Return what is stored, read once, and then what this process has added.
+
+        Read again, what was known keeps its place, by which the SDK names it in this process.
+        """
         if self._view is None:
             log, self._view = self._read()
-            self._log = [*log]
+            new = {one.event_id: one for one in log}
+            known = [new.pop(one.event_id) for one in self._log if one.event_id in new]
+            self._log = [*known, *new.values()]
+            self._number = _next_number(self._log)
         return self._view
 
     def _read(self) -> tuple[Sequence[Kept], View]:
@@ -276,15 +284,15 @@ class ForkloreFileStore(FileStore):
         known, given = self._cipher.try_decrypt_str(before), self._cipher.try_decrypt_str(after)
         return known is not None and known == given
 
-    def _write_event(self, event: dict[str, Any], text: str) -> None:
+    def _write_event(self, event: dict[str, Any], text: str, at: int) -> None:
         for once in self._files.tries():
             with once:
                 [stored] = run(self._client, self._files.stored([event]))
-                self._retried(partial(self._append, event, stored, text))
+                self._retried(partial(self._append, event, stored, text, at))
 
-    def _append(self, event: dict[str, Any], stored: Stored, text: str) -> None:
+    def _append(self, event: dict[str, Any], stored: Stored, text: str, at: int) -> None:
         view = self._known()
-        number = max((one.number for one in self._log[-1:]), default=-1) + 1
+        number = self._number
         draft = event_draft(event, stored, number)
         parent = event.get("parent_id")
         if parent is None or parent == view.tip():
@@ -295,7 +303,8 @@ class ForkloreFileStore(FileStore):
         view.passed(entry)
         kept = Kept.of(event, number, entry.id, entry.conversation_id, text=text)
         view.take(kept)
-        self._log.append(kept)
+        self._log.insert(at, kept)  # before what another process has appended meanwhile
+        self._number = number + 1
 
     def _branch(self, draft: dict[str, Any], parent: str) -> Entry:
         """Go on after an event that is not the last one, in a fork that takes the name."""
@@ -326,11 +335,7 @@ class ForkloreFileStore(FileStore):
         view = self._known()
         is_here = any(one.event_id == event.event_id for one in view.events)
         source = view.conversation_id if is_here and view.conversation_id else event.shown_by
-        return {
-            "forked_at_conversation_id": source,
-            "forked_at_entry_id": event.entry_id,
-            "forked_at_position": "after",
-        }
+        return _after(source, event.entry_id)
 
     def _whole(self, state: Any, view: View, *, is_first: bool = True) -> dict[str, Any]:
         """Return an entry with the whole base state. is_first: of its conversation."""
@@ -358,6 +363,19 @@ class ForkloreFileStore(FileStore):
             else:
                 return
         send()
+
+
+def _after(conversation_id: str | None, entry_id: str | None) -> dict[str, Any]:
+    """Return the place of a fork."""
+    return {
+        "forked_at_conversation_id": conversation_id,
+        "forked_at_entry_id": entry_id,
+        "forked_at_position": "after",
+    }
+
+
+def _next_number(log: Sequence[Kept]) -> int:
+    return max((one.number for one in log), default=-1) + 1
 
 
 def _file_of(at: int, event: Kept) -> str:
