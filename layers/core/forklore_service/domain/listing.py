@@ -85,13 +85,13 @@ class Filter(NamedTuple):
         return all(wanted in (None, "") for wanted in self)
 
     def passes(self, conversation: Conversation, *, root: Conversation | None = None) -> bool:
-        """Return whether a conversation passes. root: of its tree, if its title counts as well."""
+        """Return whether a conversation passes. root: of its tree, if its title and tags count."""
         query = (self.query or "").casefold()
-        titled = [one.described for one in (conversation, root) if one is not None]
+        described = [one for one in (conversation, root) if one is not None]
         return (
-            any(query in (one.title or "").casefold() for one in titled)
+            any(query in (one.described.title or "").casefold() for one in described)
             and self.agent_id in (None, conversation.agent_id)
-            and (self.tag is None or Tag.of(self.tag).is_of(conversation))
+            and (self.tag is None or any(map(Tag.of(self.tag).is_of, described)))
             and conversation.created_at >= (self.created_since or "")
         )
 

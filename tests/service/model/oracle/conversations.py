@@ -104,17 +104,17 @@ def _of_tree(tree: Tree, mode: str) -> list[Conversation]:
 
 
 def _also(tree: Tree, mode: str) -> Conversation | None:
-    """Return the conversation whose title a search finds as well: the root, if it is there."""
+    """Return the conversation whose title and tags count as well: the root, if it is there."""
     return None if mode == "all" or tree.all[0].is_removed else tree.all[0]
 
 
 def _passes(given: Json, c: Conversation, root: Conversation | None) -> bool:
     name, has_value, value = given.get("tag", "").partition(":")
-    tags = c.said.get("tags") or {}
     titled = [one for one in (c, root) if one is not None]
+    tagged = [one.said.get("tags") or {} for one in titled]
     return (
         any(given.get("query", "").casefold() in (one.said.get("title") or "").casefold() for one in titled)
         and given.get("agentId") in (None, c.said.get("agentId"))
-        and (not name or (tags.get(name) == value if has_value else name in tags))
+        and (not name or any(one.get(name) == value if has_value else name in one for one in tagged))
         and (c.said.get("createdAt") or "") >= given.get("createdSince", "")
     )

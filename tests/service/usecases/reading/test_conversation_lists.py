@@ -120,24 +120,25 @@ def named(shown: Iterable[ConversationDetails]) -> list[int]:
     return [int(one.conversation.conversation_id[:8], 16) for one in shown]
 
 
-def touch(table: Table, number: int) -> None:
+def touch(table: Table, number: int, **tags: str) -> None:
     update_conversation(
         table,
         caller=ANN,
         conversation_id=conversation(number),
-        change=Patch({"tags": {"a": "b"}}),
+        change=Patch({"tags": tags or {"a": "b"}}),
     )
 
 
 def grow(store: Store) -> Table:
     """Plant trees 1 to 5; 4 is a child. 2 has forks 20 to 22, 4 has 40.
 
-    Last updated: 21 and 4. Promoted: 20.
+    Last updated: 21, with the tag `a`, and 4, with it, too. Promoted: 20. 2 has the tag `of`.
     """
     table = store.process(clock=Ticking())
     for number in range(1, 6):
         plant_tree(store, number, child=number == 4)
     store.change(keys.conversation(conversation(2), conversation(2)), agentId=items.text("planner"))
+    touch(table, 2, of="root")
     for number, agent in ((20, "a"), (21, "b"), (22, "planner")):
         fork(table, conversation(2), conversation(number), title=f"Fork {number}", agent_id=agent)
     fork(table, conversation(4), conversation(40), title="Fork 40")
@@ -226,6 +227,10 @@ def test_a_query_is_part_of_the_title_in_any_case(
         ({"tag": "a"}, Mode.ROOTS, []),
         ({"tag": "a:b"}, Mode.ALL, [21]),
         ({"tag": "a:c"}, Mode.ALL, []),
+        ({"tag": "of"}, Mode.LATEST_FORK, [21]),
+        ({"tag": "of:root"}, Mode.CURRENT, [20]),
+        ({"tag": "of"}, Mode.ROOTS, [2]),
+        ({"tag": "of"}, Mode.ALL, [2]),
         ({"tag": "a", "query": "fork 21"}, Mode.ALL, [21]),
         ({"tag": "a", "query": "fork 22"}, Mode.ALL, []),
         ({"tag": "a", "agent_id": "planner"}, Mode.ALL, []),
