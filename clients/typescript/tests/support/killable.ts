@@ -1,21 +1,28 @@
 // Programs that a test kills, and starts again.
 
 import { spawn, type ChildProcess } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
 
 import { onTestFinished } from "vitest";
 
 import { ROOT } from "./server.ts";
 
-/** Return a port of this machine that nobody uses. */
+/** Return a port of this machine that nobody uses, and that the system gives nobody, as it does those above. */
 export async function freePort(): Promise<string> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const { port } = server.address() as AddressInfo;
-	server.close();
-	await once(server, "close");
-	return String(port);
+	for (;;) {
+		const port = randomInt(20_000, 32_000);
+		const server = createServer().listen(port, "127.0.0.1");
+		try {
+			await once(server, "listening");
+		} catch {
+			continue;
+		}
+		server.close();
+		await once(server, "close");
+		return String(port);
+	}
 }
 
 /** A program that is started, killed, and started again at the same address. It ends with the test. */

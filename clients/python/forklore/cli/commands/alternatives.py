@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,9 @@ from forklore.cli.references import entry_id_of
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 from forklore.client import jsontext
-from forklore.client.trees import Way
+
+if TYPE_CHECKING:
+    from forklore.client.trees import Way
 
 _COLUMNS = {
     "id": "conversation_id",
@@ -76,7 +78,7 @@ def register(app: typer.Typer) -> None:
             shell.out.table([str(one) for one in rows[0]], rows[1:])
 
 
-def _row(way: Way) -> Sequence[Part]:
+def _row(way: "Way") -> Sequence[Part]:
     return (
         ("*", "green") if way.is_current else "",
         (way.conversation_id, "yellow"),
@@ -90,7 +92,7 @@ def _row(way: Way) -> Sequence[Part]:
     )
 
 
-def _table(ways: Sequence[Way]) -> list[list[str]]:
+def _table(ways: Sequence["Way"]) -> list[list[str]]:
     """Return the rows of the table, with the members of the metadata that differ."""
     names = dict.fromkeys(name for way in ways for name in way.metadata if name != "score")
     differing = [one for one in names if len({_told(way.metadata.get(one)) for way in ways}) > 1]
