@@ -2,7 +2,6 @@
 
 import json
 import random
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -257,25 +256,18 @@ def test_a_fork_has_what_the_sdk_gives_it(client: Forklore, tmp_path: Path) -> N
 
 
 def test_a_fork_is_one_request_and_one_entry(service: Service, user: str, tmp_path: Path) -> None:
-    own = plain(tmp_path)
     wire = Wire()
     with service.client(user) as inner:
         client = wire.wrapped(inner)
         ours = kept(client, tmp_path)
         for number in range(100):
-            for one in (own, ours):
-                emit(one, f"{number}")
+            emit(ours, f"{number}")
             if number in (1, 99):
                 wire.sent.clear()
-                began = time.process_time()
                 forked = ours.fork()
-                took = time.process_time() - began
                 assert wire.sent == ["appendEntryByName"]
                 details = inner.named(f"openhands/{forked.id}").details()
                 assert details.metrics.entries == 1
-        began = time.process_time()
-        own.fork()
-        assert took < (time.process_time() - began) / 20
         wire.sent.clear()
         assert len(kept(client, tmp_path, forked.id, agent=None).state.events) == 100
         assert wire.sent == ["lookUpName", "listEntries"]
