@@ -48,7 +48,7 @@ class Tried:
         self.name = name or f"forklore-try-recall-{uuid4().hex[:8]}"
         self.table = Table(Connection(self.client, self.name, Clock()))
         self.hosts: set[str] = set()
-        self.random = random.Random(1 if name is None else 2)  # nosec B311: no secret
+        self.random = random.Random(1 if name is None else 2)  # nosec B311 # no secret
 
     def _note_host(self, request: Any, **_: Any) -> None:
         self.hosts.add(str(urlsplit(request.url).hostname))
