@@ -260,14 +260,19 @@ def test_a_fork_is_one_request_and_one_entry(service: Service, user: str, tmp_pa
     with service.client(user) as inner:
         client = wire.wrapped(inner)
         ours = kept(client, tmp_path)
-        for number in range(100):
-            emit(ours, f"{number}")
-            if number in (1, 99):
-                wire.sent.clear()
-                forked = ours.fork()
-                assert wire.sent == ["appendEntryByName"]
-                details = inner.named(f"openhands/{forked.id}").details()
-                assert details.metrics.entries == 1
+
+        def forked_after(events: int) -> LocalConversation:
+            for number in range(events):
+                emit(ours, f"{number}")
+            wire.sent.clear()
+            forked = ours.fork()
+            assert wire.sent == ["appendEntryByName"]
+            details = inner.named(f"openhands/{forked.id}").details()
+            assert details.metrics.entries == 1
+            return forked
+
+        forked_after(2)
+        forked = forked_after(98)
         wire.sent.clear()
         assert len(kept(client, tmp_path, forked.id, agent=None).state.events) == 100
         assert wire.sent == ["lookUpName", "listEntries"]
