@@ -114,6 +114,14 @@ def test_the_built_publisher_publishes_a_batch_of_the_stream(service: Deployed) 
     assert (line["message"], line["EventsPublished"], line["finished"]) == ("published", 1, True)
 
 
+def test_the_built_maker_of_vectors_asks_for_a_model(service: Deployed) -> None:
+    """Recall is off here, as without an account there is no model."""
+    answer = service.functions["EmbedFunction"].invoke(sample_event("embed")).answer
+
+    assert answer["errorType"] == "RuntimeError"
+    assert "set FORKLORE_RECALL to a model" in answer["errorMessage"]
+
+
 def test_the_built_tools_work_for_the_library_s_own_client(service: Deployed) -> None:
     run(every_tool, by_events(partial(service.functions.invoke, "McpFunction"), "ann"))
 

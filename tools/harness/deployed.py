@@ -18,7 +18,7 @@ from tools.harness.gateway import PROJECT, Answer
 from tools.harness.runtime import Built, Functions
 
 AGENT = "AgentFunction"
-QUEUES, BUS, BUCKET = ("JobsQueue", "ParkedEvents"), "forklore", "forklore-attachments"
+QUEUES, BUS, BUCKET = ("JobsQueue", "ParkedEvents", "ParkedVectors"), "forklore", "forklore-attachments"
 CREDENTIALS: Any = {
     "region_name": "us-east-1",
     "aws_access_key_id": "local",
