@@ -44,7 +44,7 @@ class Service:
         root = self.process.ask("createConversation", ANN).id
         bodies = [*map(said, texts), *([other] if other else [])]
         written = [self.process.ask("appendEntry", ANN, conversationId=root, **one).id for one in bodies]
-        made = [keys.head(root, root), *(keys.entry(root, one) for one in written)]
+        made = [keys.head(root, root), *(keys.entry(root, ids.EntryId(one)) for one in written)]
         found = self.process.table.items_at(made)
         at = ids.timestamp(0)
         return root, [record_of(Change(key, None, found[key], at), n) for n, key in enumerate(made)]
