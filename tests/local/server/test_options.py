@@ -169,7 +169,8 @@ def test_a_unit_runs_the_server_with_the_options_of_the_line(file: Path) -> None
 
     folder = file.absolute().parent
     options = f'--config {folder}/forklore.toml --data "{folder}/da ta" --client "a=50%%$$" --log json --mcp'
-    assert command == f"{sys.executable} -P -m forklore.cli serve {options}"
+    python = f'"{sys.executable}"' if " " in sys.executable else sys.executable
+    assert command == f"{python} -P -m forklore.cli serve {options}"
     assert unit.startswith("# Not in this unit, but set here: FORKLORE_ISSUER.\n")
     assert f"ReadWritePaths={folder}\n" in unit
     alone = unit_of(of(), program=["forklore"], kind="service")

@@ -5,7 +5,7 @@ It looks as in the explorer: the styles and the fonts are those that the explore
 
 import re
 from base64 import b64encode
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
@@ -70,7 +70,8 @@ class _Results:
     """Which result of a tool stands at which call. Ids may come again; each result stands once."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
-        self._waiting: dict[str, list[tuple[int, Part]]] = defaultdict(list)
+        self._at_calls = set[int]()  # the identities of those that were taken
+        self._waiting: dict[str, deque[tuple[int, Part]]] = defaultdict(deque)
         for at, turn in enumerate(turns):
             for part in turn.of("tool_result"):
                 self._waiting[str(part.get("tool_use_id"))].append((at, part))
@@ -79,15 +80,19 @@ class _Results:
         """Take the results of a turn's calls, by the call's place in it."""
         found = {}
         for number, part in enumerate(turn.parts):
-            waiting = self._waiting[str(part.get("id"))] if part.get("type") == "tool_use" else []
-            if result := next((one for one in waiting if one[0] >= at), None):
-                waiting.remove(result)
-                found[number] = result[1]
+            if part.get("type") != "tool_use":
+                continue
+            waiting = self._waiting[str(part.get("id"))]
+            while waiting and waiting[0][0] < at:
+                waiting.popleft()  # it stands before the call
+            if waiting:
+                _, found[number] = waiting.popleft()
+                self._at_calls.add(id(found[number]))
         return found
 
     def is_left(self, part: Part) -> bool:
         """Whether a result stands at no call."""
-        return any(part is one for _, one in self._waiting[str(part.get("tool_use_id"))])
+        return id(part) not in self._at_calls
 
     def are_left(self, turn: Turn) -> bool:
         """Whether a turn says more than results that stand at their calls."""

@@ -150,11 +150,9 @@ def write(
 ) -> Ready:
     """Write what a branch shows as a session of the program, whole or not at all.
 
-    Raises NoPlaceError.
-
     files: gets the bytes of attachments. home: the program's folder. folder: of the project. aside:
     a folder for files that a command of the program reads, and for what stood in the session's
-    place.
+    place. Raises NoPlaceError.
     """
     left_out = Counter[str]()
     turns = [*with_files(turns_of(entries), files, left_out)]

@@ -27,7 +27,7 @@ def embed(event: dict[str, Any], context: Any) -> dict[str, Any]:
     The answer is a partial batch response, as that of `stream.publish`. What fails for another
     reason than time or the model is parked, and the others go on. An event may name `trees`
     instead, of which all is looked at, and which are not parked; then the answer names those that
-    are not `done`. Raises RuntimeError for a wrong setting: the batch comes again.
+    are `left`. Raises RuntimeError for a wrong setting: the batch comes again.
     """
     watch, usage = Stopwatch(), Consumption()
     parking_url = os.environ.get("FORKLORE_PARKED_VECTORS")

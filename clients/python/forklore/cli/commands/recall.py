@@ -15,6 +15,7 @@ from forklore.cli.settings import InProcess
 from forklore.cli.shell import Shell
 from forklore.client.generated.results import Hit
 from forklore.client.questions import HITS, asked
+from forklore.extras import from_extra
 
 WORDLLAMA = "wordllama"
 """The model that the extra `recall` installs."""
@@ -90,8 +91,9 @@ def _of_folder(shell: Shell, model: str, *, rebuilds: bool) -> int | None:
     target = shell.target
     if not isinstance(target, InProcess) or target.data is None:
         raise CommandError("this is for a folder of your own: --data DIR")
-    from forklore_local.in_process.embedding import Embedding
-    from forklore_local.in_process.folder import DataError
+    with from_extra("local"):
+        from forklore_local.in_process.embedding import Embedding
+        from forklore_local.in_process.folder import DataError
 
     try:
         with Embedding(Path(target.data), model) as embedding:
