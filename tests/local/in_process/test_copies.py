@@ -92,7 +92,7 @@ def forklore(*words: str) -> list[str]:
     return [sys.executable, "-m", "forklore.cli", *words]
 
 
-def lost_by_a_kill(place: Path, *, period_s: int) -> tuple[int, float]:
+def lost_by_a_kill(place: Path, *, period_s: int, chance: random.Random) -> tuple[int, float]:
     """Kill who writes and who copies at a random instant; restore, and look for what was said.
 
     Return how many acknowledged entries are lost, and over how many seconds before the kill.
@@ -111,7 +111,7 @@ def lost_by_a_kill(place: Path, *, period_s: int) -> tuple[int, float]:
     )
     while not copies_in(copies):
         lines.append(writer.stdout.readline())
-    time.sleep(random.uniform(0, 2.5 * period_s))
+    time.sleep(chance.uniform(0, 2.5 * period_s))
     killed_s = time.time()
     for process in (writer, copier):
         process.send_signal(signal.SIGKILL)
@@ -134,7 +134,7 @@ def lost_by_a_kill(place: Path, *, period_s: int) -> tuple[int, float]:
 @pytest.mark.failure("killed-embedded")
 def test_what_was_said_before_the_newest_copy_is_there_after_all_was_killed(tmp_path: Path) -> None:
     for number in range(2):
-        lost_by_a_kill(tmp_path / str(number), period_s=1)
+        lost_by_a_kill(tmp_path / str(number), period_s=1, chance=random.Random(number))
 
 
 def test_copies_and_a_restore_by_the_command_line(tmp_path: Path) -> None:

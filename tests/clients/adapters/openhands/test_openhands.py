@@ -19,11 +19,10 @@ from forklore import ConflictError, Forklore, InputError, role_of, text_of
 from forklore.adapters.openhands import Conversation, ForkloreConversation, ForkloreFileStore
 from forklore.client.errors import TooLargeError
 from tests.clients.adapters.openhands.conversations import agent, ask, emit, plain, said, shown
-from tests.clients.adapters.openhands.model import speaking
+from tests.clients.adapters.openhands.model import KEY, speaking
 from tests.clients.adapters.pages import run_page
 from tests.clients.adapters.services import Service
 from tests.clients.adapters.wires import Killed, Wire
-from tools.harness.local_server import ROOT
 
 SEEDS = (1, 2, 3)
 
@@ -375,5 +374,7 @@ def test_programs_need_another_import_alone(tmp_path: Path) -> None:
 
 def test_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(ROOT)
-    assert run_page("openhands") == 2
+    with speaking() as url:
+        for name, value in (("MODEL", "openai/script"), ("BASE_URL", url), ("API_KEY", KEY)):
+            monkeypatch.setenv(f"LLM_{name}", value)
+        assert run_page("openhands") == 2
