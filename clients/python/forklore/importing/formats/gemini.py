@@ -97,6 +97,7 @@ class _Log:
         known = self.rows.keys() | self._copies
         new = [at for at, row in enumerate(rows) if text_in(row.get("id")) not in known]
         begins = next((at for at in new if _is_summary(rows, at)), len(rows))
+        above = self.tip
         for row in rows[: begins + 1]:
             above = self.tip
             self.put(row, place, report)
