@@ -183,7 +183,7 @@ def _kind(key: Mapping[str, Any]) -> str:
     if partition.startswith("USER#") and sort.startswith("FILE#"):
         return "USER_FILE"
     if partition.startswith("USER#") and sort == "SHELF":
-        return sort
+        return "SHELF"
     is_of_sort = sort.startswith(("NAME#", "REF#")) or ("#" not in partition and partition != "JOB")
     place = sort if is_of_sort else partition
     return "ENTRY" if place[0].isdigit() else str(place.partition("#")[0])

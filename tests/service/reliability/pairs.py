@@ -917,6 +917,7 @@ PAIRS: dict[str, Pair] = {
             "append": append(BOB, to=GIVEN),
             "fork": post("forkConversation", BOB, conversationId=GIVEN, id=NEW),
             "promote": post("promoteConversation", BOB, conversationId=GIVEN_FORK),
+            "recall": recall(BOB, GIVEN),
         }.items()
     },
     "list of forks, fork and promote": pair(
