@@ -39,7 +39,7 @@ class Gemini(Program):
     story = Story(
         lambda command: Call("run_shell_command", {"command": command, "description": "Looks"}),
         lambda asked: [Call("invoke_agent", {"agent_name": "generalist", "prompt": asked})],
-        lambda told: Call("complete_task", {"result": told}),
+        lambda told: Call("complete_task", {"result": {"response": told}}),
     )
 
     def script(self) -> Script:
