@@ -133,10 +133,16 @@ class Check:
                 yield part.kind, part.name if part.kind == "call" else part.text
             elif SUMMARY in part.text:
                 yield "summary", SUMMARY
+                if self._program.joins_texts:  # it sends what the user says next in the same text
+                    yield from self._said(part.role, part.text.partition(SUMMARY)[2])
             else:
-                text = _OF_THE_PROGRAM.sub("", part.text).strip().removeprefix('"').removesuffix('"')
-                if text and not any(re.fullmatch(own, text, re.DOTALL) for own in self._program.own_texts):
-                    yield part.role, text
+                yield from self._said(part.role, part.text)
+
+    def _said(self, role: str, text: str) -> Iterator[Line]:
+        """Yield a text, if it is not the program's own."""
+        said = _OF_THE_PROGRAM.sub("", text).strip().removeprefix('"').removesuffix('"')
+        if said and not any(re.fullmatch(own, said, re.DOTALL) for own in self._program.own_texts):
+            yield role, said
 
     def collect(self) -> Iterator[str]:
         """Bring in what is new; yield what forklore says if it could not."""

@@ -59,7 +59,7 @@ class Opened:
 
     Others may have the same folder open, in this process and in others. name: of the table.
     delete_wait_s: how long what was deleted is kept, because a request of any of them may still
-    read it. retention_days, ignore_retention_tag, sweeps: as of Worker.
+    read it. retention_days, ignore_retention_tag, sweeps, swept: as of Worker.
     nearness: as of Table.
     """
 
@@ -73,6 +73,7 @@ class Opened:
         ignore_retention_tag: bool = False,
         sweeps: bool = True,
         nearness: Nearness | None = None,
+        swept: Callable[[int, float, int], object] = lambda *_: None,
     ) -> None:
         """Raises DataError."""
         self.folder = None if folder is None else folder.absolute()
@@ -98,6 +99,7 @@ class Opened:
             retention_days=retention_days,
             ignore_retention_tag=ignore_retention_tag,
             sweeps=sweeps,
+            swept=swept,
         )
         if folder is not None:
             self.worker.start()
