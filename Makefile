@@ -84,7 +84,7 @@ random := tests/service/http tests/service/aws/test_fuzz.py tests/local/server/t
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11 \
 	$(UPGRADE)
 locks := requirements
-extras := service authorizer lambda local cli mcp
+extras := service authorizer lambda local cli mcp metrics
 adapters := claude-agent google-adk langgraph openai-agents pydantic-ai strands
 openhands := tests/clients/adapters/openhands clients/python/forklore/adapters/openhands
 

@@ -171,6 +171,7 @@ ROOMS["forklore_local.in_process"] = {
 ROOMS["forklore_local.embedded.vectors"] = ROOMS["forklore_local.embedded"] | {"numpy"}
 ROOMS["forklore_service.storage.embedded_texts"] = ROOMS["forklore_service.storage"] | {"numpy"}
 ROOMS["forklore_local.in_process.models"] = ROOMS["forklore_local.in_process"] | {"numpy", "tokenizers"}
+ROOMS["forklore_local.in_process.bucket"] = ROOMS["forklore_local.in_process"] | {"boto3", "botocore"}
 ROOMS["forklore_local.server"] = {
     *(
         "forklore_local.server",
@@ -190,6 +191,7 @@ ROOMS["forklore_local.server"] = {
     ),
     *("botocore", "cryptography", "jwt", "pydantic", "uvicorn"),
 }
+ROOMS["forklore_local.server.metrics"] = ROOMS["forklore_local.server"] | {"prometheus_client"}
 ROOMS["forklore.client"] = {"forklore.client", "forklore.extras", "anyio"}
 ROOMS["forklore.client.beside"] = ROOMS["forklore.client"] | {"trio"}  # imported only where it runs
 ROOMS["forklore.client.transports.http"] = ROOMS["forklore.client"] | {"httpx2"}
@@ -231,7 +233,14 @@ ROOMS["forklore.cli"] = {
     *("forklore.client", "forklore.extras"),
     *("forklore_local.fsck", "forklore_local.copying"),
     *("forklore_local.in_process.folder", "forklore_local.in_process.upkeep"),
-    *("forklore_local.in_process.copies", "forklore_local.version", "httpx2", "rich", "typer"),
+    *(
+        "forklore_local.in_process.bucket",
+        "forklore_local.in_process.copies",
+        "forklore_local.version",
+        "httpx2",
+        "rich",
+        "typer",
+    ),
 }
 ROOMS["forklore.mcp"] = {"forklore.mcp", "forklore.client", "mcp", "pydantic", "anyio"}
 ROOMS["forklore.mcp.http"] = ROOMS["forklore.mcp"] | {"httpx2"}

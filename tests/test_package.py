@@ -126,7 +126,7 @@ def test_without_an_extra_only_the_client_over_http_is_asked_for_and_no_version_
 ) -> None:
     required = metadata.get_all("Requires-Dist") or []
 
-    extras = {"service", "authorizer", "lambda", "local", "cli", "mcp", "recall"}
+    extras = {"service", "authorizer", "lambda", "local", "cli", "mcp", "metrics", "recall"}
     extras |= {adapter.replace("_", "-") for adapter in FRAMEWORKS}
     assert set(metadata.get_all("Provides-Extra") or []) == extras
     alone = [line for line in required if "extra ==" not in line]

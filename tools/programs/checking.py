@@ -90,7 +90,7 @@ class Check:
             if not self._program.keeps_images:
                 expected, sent = [_without_images(one) for one in expected], _without_images(sent)
             if self._program.joins_texts:
-                expected = [_joined(one) for one in expected]
+                expected, sent = [_joined(one) for one in expected], _joined(sent)
             if not any(are_same(one, sent) for one in expected):  # several branches may ask the same
                 nearest = max(expected, key=lambda one: _agreeing(one, sent))
                 yield f"sent: {_first_difference(nearest, sent)}"
@@ -133,10 +133,16 @@ class Check:
                 yield part.kind, part.name if part.kind == "call" else part.text
             elif SUMMARY in part.text:
                 yield "summary", SUMMARY
+                if self._program.joins_texts:  # it sends what the user says next in the same text
+                    yield from self._said(part.role, part.text.partition(SUMMARY)[2])
             else:
-                text = _OF_THE_PROGRAM.sub("", part.text).strip().removeprefix('"').removesuffix('"')
-                if text and not any(re.fullmatch(own, text, re.DOTALL) for own in self._program.own_texts):
-                    yield part.role, text
+                yield from self._said(part.role, part.text)
+
+    def _said(self, role: str, text: str) -> Iterator[Line]:
+        """Yield a text, if it is not the program's own."""
+        said = _OF_THE_PROGRAM.sub("", text).strip().removeprefix('"').removesuffix('"')
+        if said and not any(re.fullmatch(own, said, re.DOTALL) for own in self._program.own_texts):
+            yield role, said
 
     def collect(self) -> Iterator[str]:
         """Bring in what is new; yield what forklore says if it could not."""
@@ -182,14 +188,14 @@ def _without_images(lines: Sequence[Line]) -> list[Line]:
 
 
 def _joined(lines: Sequence[Line]) -> list[Line]:
-    """Return lines in which what a user says twice is one text."""
+    """Return lines in which what a user says twice is one text, in however many lines it stands."""
     found: list[Line] = []
     for what, words in lines:
         if what == "user" and found and found[-1][0] == "user":
-            found[-1] = (what, f"{found[-1][1]}\n\n{words}")
+            found[-1] = (what, f"{found[-1][1]}\n{words}")
         else:
             found.append((what, words))
-    return found
+    return [(what, re.sub(r"\s*\n\s*", "\n", words)) for what, words in found]
 
 
 def _last_user(lines: Sequence[Line]) -> str:

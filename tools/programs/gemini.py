@@ -1,7 +1,6 @@
 """Gemini CLI: a log of messages and changes in `~/.gemini/tmp/PROJECT/chats` for each session."""
 
 import json
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,7 +39,7 @@ class Gemini(Program):
     story = Story(
         lambda command: Call("run_shell_command", {"command": command, "description": "Looks"}),
         lambda asked: [Call("invoke_agent", {"agent_name": "generalist", "prompt": asked})],
-        lambda told: Call("complete_task", {"result": told}),
+        lambda told: Call("complete_task", {"result": {"response": told}}),
     )
 
     def script(self) -> Script:
@@ -67,38 +66,40 @@ class Gemini(Program):
         """Open a session in a terminal."""
         with world.terminal(self.start(world), "--yolo", *more) as terminal:
             terminal.wait_for("Type your message")
-            time.sleep(5)  # keys that come earlier are lost
             yield terminal
             terminal.press("C-c", "C-c", after=1)
 
-    def say(self, terminal: Terminal, turn: Turn) -> None:
+    def say(self, world: World, terminal: Terminal, turn: Turn) -> None:
         """Say something in the terminal, and wait for the answer."""
         terminal.type(f"@square.png {turn.said} " if turn.image else turn.said)
         terminal.wait_for(turn.steps[-1].text)
-        time.sleep(1)
+        world.wait_for_stored(self.store, turn.steps[-1].text)
 
     def talk(self, world: World) -> Told:
         one = self.story
         assert one.helper is not None
         with self.screen(world) as terminal:
-            terminal.paste(one.waves.said)
+            for _ in range(10):  # it empties its input once more when it has started
+                terminal.paste(one.waves.said)
+                if world.stand_in.wait_for("enerateContent", 1):
+                    break
             terminal.wait_for("I do.")
-            self.say(terminal, one.depth)
-            self.say(terminal, one.paint)
+            self.say(world, terminal, one.depth)
+            self.say(world, terminal, one.paint)
             terminal.type("/compress")
             terminal.wait_for("compressed from", "ompression")
-            self.say(terminal, one.colour)
+            self.say(world, terminal, one.colour)
         begun = [one.depth, one.count, one.weigh, one.picture, one.helper]
         with self.screen(world) as terminal:
             for turn in [*begun, one.sell]:
-                self.say(terminal, turn)
+                self.say(world, terminal, turn)
             terminal.type("/rewind")
             terminal.wait_for("Stay at current position")
             terminal.press("Up", "Enter")
             terminal.wait_for("Confirm Rewind")
             terminal.press("Enter", after=1)
             terminal.press("C-u")
-            self.say(terminal, one.paint)
+            self.say(world, terminal, one.paint)
             terminal.type(one.long.said)
             terminal.wait_for("Once 3")
             terminal.press("Escape", after=1)

@@ -76,11 +76,11 @@ class Goose(Program):
         found = re.search(r"^(\d{8}_\d+) - ", printed, re.MULTILINE)
         return found.group(1) if found else ""
 
-    def say(self, terminal: Terminal, turn: Turn) -> None:
+    def say(self, world: World, terminal: Terminal, turn: Turn) -> None:
         """Say something in the terminal, and wait for the answer."""
         terminal.type(turn.said)
         terminal.wait_for(turn.steps[-1].text)
-        time.sleep(2)
+        world.wait_for_stored(self.store, turn.steps[-1].text)
 
     def talk(self, world: World) -> Told:
         one = self.story
@@ -92,19 +92,17 @@ class Goose(Program):
         forked = ["session", "-r", "-n", "harbour", "--fork"]
         with world.terminal(self.start(world), *forked) as terminal:
             terminal.wait_for("goose is ready")
-            time.sleep(3)
-            self.say(terminal, one.tide)
+            self.say(world, terminal, one.tide)
         resumed = ["session", "-r", "--session-id", time.strftime("%Y%m%d_1", time.gmtime())]
         with world.terminal(self.start(world), *resumed) as terminal:
             terminal.wait_for("goose is ready")
-            time.sleep(3)
-            self.say(terminal, one.paint)
+            self.say(world, terminal, one.paint)
             terminal.type("/compact")
             terminal.wait_for("Are you sure")
             terminal.press("Enter")
             terminal.wait_for("Compaction complete")
-            time.sleep(2)
-            self.say(terminal, one.colour)
+            world.wait_for_stored(self.store, "Compaction complete")
+            self.say(world, terminal, one.colour)
             terminal.type(one.long.said)
             terminal.wait_for("Once 3")
             terminal.press("C-c", after=2)

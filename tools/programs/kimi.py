@@ -1,7 +1,6 @@
 """Kimi Code: a folder for each session in `~/.kimi-code/sessions`, with what each agent wrote."""
 
 import re
-import time
 from pathlib import Path
 from typing import ClassVar
 
@@ -62,11 +61,11 @@ class Kimi(Program):
         assert found, printed
         return str(found[0])
 
-    def say(self, terminal: Terminal, turn: Turn) -> None:
+    def say(self, world: World, terminal: Terminal, turn: Turn) -> None:
         """Say something in the terminal, and wait for the answer."""
         terminal.type(turn.said)
         terminal.wait_for(turn.steps[-1].text)
-        time.sleep(2)
+        world.wait_for_stored(self.store, turn.steps[-1].text)
 
     def talk(self, world: World) -> Told:
         one = self.story
@@ -81,15 +80,15 @@ class Kimi(Program):
             terminal.wait_for("Trust this folder?")
             terminal.press("Enter")
             terminal.wait_for("The helper says")
-            time.sleep(5)
-            self.say(terminal, one.paint)
+            self.say(world, terminal, one.paint)
             terminal.type("/compact")
             terminal.wait_for("Compaction complete")
-            time.sleep(2)
-            self.say(terminal, one.colour)
+            world.wait_for_stored(self.store, "context.apply_compaction")
+            self.say(world, terminal, one.colour)
             terminal.type(one.long.said)
             terminal.wait_for("Once 3")
-            terminal.press("Escape", after=2)
+            terminal.press("Escape")
+            world.wait_for_stored(self.store, "prompt.aborted")
         start = lines_of(*begun)
         tree = {
             "current": [*start, *lines_of(one.paint), SUMMARISED, *lines_of(one.colour, one.long)],

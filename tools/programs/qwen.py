@@ -1,7 +1,6 @@
 """Qwen Code: JSON Lines in `~/.qwen/projects`, a tree by `parentUuid`."""
 
 import json
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -55,6 +54,7 @@ class Qwen(Program):
     }
     own_texts = (
         *("--- Content from referenced files ---", "--- End of content ---", "Content from .*"),
+        "Recent visual snapshots preserved .*",
         r"Got it\. Thanks for the additional context!",  # the answer to a summary, which nobody has said
     )
     story = Story(
@@ -81,11 +81,11 @@ class Qwen(Program):
     def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:  # noqa: ARG002
         return ["--auth-type", "openai", "--yolo", *command, "-p", said]
 
-    def say(self, terminal: Terminal, turn: Turn) -> None:
+    def say(self, world: World, terminal: Terminal, turn: Turn) -> None:
         """Say something in the terminal, and wait for the answer."""
         terminal.type(turn.said)
         terminal.wait_for(turn.steps[-1].text)
-        time.sleep(3)
+        world.wait_for_stored(self.store, turn.steps[-1].text)
 
     def sessions(self, world: World) -> list[Path]:
         """Return the files of the sessions, oldest first."""
@@ -103,8 +103,7 @@ class Qwen(Program):
         self.turn(world, one.tide, "-r", session, "--fork-session")
         with world.terminal(self.start(world), "--auth-type", "openai", "--yolo", "-r", session) as terminal:
             terminal.wait_for("Type your message")
-            time.sleep(5)
-            self.say(terminal, one.sell)
+            self.say(world, terminal, one.sell)
             terminal.press("Escape", "Escape", after=0.2)
             terminal.wait_for("Enter to select")
             terminal.press("Enter", after=1)
@@ -112,16 +111,18 @@ class Qwen(Program):
             terminal.press("Enter", after=1)
             terminal.wait_for("Conversation rewound")
             terminal.press("C-u")
-            self.say(terminal, one.paint)
+            self.say(world, terminal, one.paint)
             terminal.type("/compress")
             terminal.wait_for("compressed from", "Compression")
-            time.sleep(3)
-            self.say(terminal, one.colour)
+            world.wait_for_stored(self.store, "chat_compression")
+            self.say(world, terminal, one.colour)
             terminal.type(one.long.said)
             terminal.wait_for("Once 3")
-            terminal.press("Escape", after=2)
+            terminal.press("Escape")
+            world.wait_for_stored(self.store, "Once 0 Once 1")
         start = lines_of(*begun)
-        after = [*lines_of(one.paint), SUMMARISED, *lines_of(one.colour, one.long)]
+        kept = ("image", "square.png")  # it copies the last pictures behind a summary
+        after = [*lines_of(one.paint), SUMMARISED, kept, *lines_of(one.colour, one.long)]
         tree = {
             "current": [*start, *after],
             "rewound": [*start, *lines_of(one.sell)],

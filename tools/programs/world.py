@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -13,6 +14,8 @@ from pathlib import Path
 
 from tools.programs.stand_in import StandIn
 
+LONGEST = 600.0
+"""So many seconds a program has for what it does: a busy machine may need them all."""
 _KEPT = ("PATH", "LANG", "TERM", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 KEY = "made-up-key-of-the-check"
 
@@ -46,7 +49,7 @@ class World:
     def run(
         self,
         *command: str,
-        timeout: float = 120,
+        timeout: float = LONGEST,
         given: str | None = None,
         stderr: bool = True,
         **more: str,
@@ -85,6 +88,19 @@ class World:
             yield process
         finally:
             stop(process)
+
+    def wait_for_stored(self, store: str, text: str) -> None:
+        """Wait until a text stands in a file whose name in the home folder begins so.
+
+        Raises ProgramError if it does not come.
+        """
+        end = time.monotonic() + LONGEST
+        while time.monotonic() < end:
+            places = [*self.home.glob(f"{store}*"), *self.home.glob(f"{store}*/**/*")]
+            if any(text.encode() in one.read_bytes() for one in places if one.is_file()):
+                return
+            time.sleep(0.3)
+        raise ProgramError(f"{text} did not come into {store}")
 
     def stop_all(self) -> None:
         """Stop what the program has left behind: the processes whose home folder is the world's."""
@@ -148,21 +164,53 @@ class Terminal:
             time.sleep(after)
 
     def type(self, text: str) -> None:
-        """Type a text, and press Enter."""
-        for letter in text:  # some programs take many letters at once for a paste
-            self.tmux("send-keys", "-t", "one", "-l", letter)
-            time.sleep(0.01)
+        """Type a text until its end is on the screen, and press Enter.
+
+        A program that has only just drawn its screen loses keys.
+        """
+        shown = re.compile(re.escape(text.strip()[-12:]))  # it may show a path in its own way
+        there = len(shown.findall(self.screen()))
+        for number in range(5):
+            self.press(*["C-u"] if number else [])
+            for letter in text:  # some programs take many letters at once for a paste
+                self.tmux("send-keys", "-t", "one", "-l", letter)
+                time.sleep(0.01)
+            if self._has_more_than(there, shown):
+                break
         time.sleep(0.7)
         self.press("Enter")
 
-    def paste(self, text: str) -> None:
-        """Paste a text, and press Enter."""
-        self.tmux("set-buffer", text)
-        self.tmux("paste-buffer", "-p", "-t", "one")
-        time.sleep(2)
-        self.press("Enter")
+    def _has_more_than(self, count: int, shown: re.Pattern[str]) -> bool:
+        """Tell whether something is shown once more, before the screen stays as it is."""
+        before, quiet = "", 0
+        for _ in range(100):  # a screen that moves for ever is as good as a quiet one
+            screen = self.screen()
+            if len(shown.findall(screen)) > count:
+                return True
+            quiet = quiet + 1 if screen == before else 0
+            if quiet > 15:
+                break
+            before = screen
+            time.sleep(0.3)
+        return False
 
-    def wait_for(self, *texts: str, timeout: float = 60) -> str:
+    def paste(self, text: str) -> None:
+        """Paste a text until its end is on the screen, or what stands for it, and press Enter."""
+        self.tmux("set-buffer", text)
+        shown = re.compile(f"{re.escape(text[-9:])}|[Pp]asted")
+        there = len(shown.findall(self.screen()))
+        for number in range(5):
+            self.press(*["C-u"] if number else [])
+            self.tmux("paste-buffer", "-p", "-t", "one")
+            if self._has_more_than(there, shown):
+                break
+        for _ in range(5):  # an Enter that comes right after it may be taken for a part of it
+            before = self.screen()
+            self.press("Enter", after=3)
+            if self.screen() != before:
+                break
+
+    def wait_for(self, *texts: str, timeout: float = LONGEST) -> str:
         """Wait until one of these texts is on the screen, and return the screen.
 
         Raises ProgramError if it does not come in so many seconds.

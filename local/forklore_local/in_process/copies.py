@@ -13,7 +13,7 @@ from pathlib import Path
 from forklore_local.in_process.folder import FILE, DataError
 from forklore_local.in_process.upkeep import back_up
 
-_NAME = re.compile(r"forklore-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z")
+NAME = re.compile(r"forklore-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z")
 _LEFT = ".forklore-*"
 """What a process that was killed has left: a part of a copy."""
 
@@ -31,7 +31,7 @@ def name_at(moment: datetime) -> str:
 def copies_in(place: Path) -> list[Path]:
     """Return the copies in a place, the oldest first."""
     found = place.iterdir() if place.is_dir() else ()
-    return sorted(one for one in found if _NAME.fullmatch(one.name) and (one / FILE).is_file())
+    return sorted(one for one in found if NAME.fullmatch(one.name) and (one / FILE).is_file())
 
 
 def add_copy(folder: Path, place: Path, *, keep: int, moment: datetime) -> tuple[Path, list[str]]:
@@ -52,15 +52,30 @@ def add_copy(folder: Path, place: Path, *, keep: int, moment: datetime) -> tuple
     return copy, lost
 
 
-def put_back(copy: Path, to: Path, *, is_good: Callable[[Path], bool]) -> Path | None:
-    """Make a folder of a copy, or of the newest copy in a place, and return the copy.
-
-    is_good: is asked about the new folder before it has its name. None: it is not, and nothing was
-    made. Raises DataError if `to` is in use or holds anything, or if the copy cannot be read.
-    """
+def newest_of(copy: Path) -> Path:
+    """Return a copy, or the newest one in a place. Raises DataError if there is none."""
     found = [copy] if (copy / FILE).is_file() else copies_in(copy)
     if not found:
         raise DataError(f"{copy} is no copy of forklore, and has none")
+    return found[-1]
+
+
+def put_back(copy: Path, to: Path, *, is_good: Callable[[Path], bool]) -> Path | None:
+    """Make a folder of a copy, or of the newest copy in a place, and return the copy.
+
+    Returns and raises as `make_of`. Raises DataError if there is no copy, too.
+    """
+    found = newest_of(copy)
+    is_made = make_of(lambda made: back_up(found, made), to, is_good=is_good)
+    return found if is_made else None
+
+
+def make_of(fetch: Callable[[Path], object], to: Path, *, is_good: Callable[[Path], bool]) -> bool:
+    """Make a folder by what brings a copy to a place; it is there whole or not at all.
+
+    is_good: is asked about the new folder before it has its name. False: it is not, and nothing was
+    made. Raises DataError if `to` is in use or holds anything, or if the copy cannot be read.
+    """
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         what = (
             "keeps data already: stop what uses it, and move it away" if (to / FILE).exists() else "has files"
@@ -69,12 +84,12 @@ def put_back(copy: Path, to: Path, *, is_good: Callable[[Path], bool]) -> Path |
     made = to.with_name(f".{to.name}.restored")
     shutil.rmtree(made, ignore_errors=True)  # an earlier attempt was ended
     try:
-        back_up(found[-1], made)
+        fetch(made)
         if not is_good(made):
-            return None
+            return False
         made.rename(to)
     except OSError as error:
         raise DataError(f"cannot make {to}: {error.strerror}") from error
     finally:
         shutil.rmtree(made, ignore_errors=True)
-    return found[-1]
+    return True

@@ -11,6 +11,7 @@ from forklore_local.embedded.engine import NAME, Engine
 from forklore_local.embedded.rows import LAYOUT
 from forklore_local.in_process.folder import prepared
 from forklore_local.in_process.objects import ATTACHMENTS, FolderObjects
+from forklore_local.in_process.one_model import OneModel
 from forklore_local.in_process.outbox import MESSAGES, note
 from forklore_local.in_process.worker import Worker
 from forklore_service.domain.meaning import Nearness
@@ -58,7 +59,7 @@ class Opened:
 
     Others may have the same folder open, in this process and in others. name: of the table.
     delete_wait_s: how long what was deleted is kept, because a request of any of them may still
-    read it. retention_days, ignore_retention_tag, sweeps: as of Worker.
+    read it. retention_days, ignore_retention_tag, sweeps, swept: as of Worker.
     nearness: as of Table.
     """
 
@@ -72,6 +73,7 @@ class Opened:
         ignore_retention_tag: bool = False,
         sweeps: bool = True,
         nearness: Nearness | None = None,
+        swept: Callable[[int, float, int], object] = lambda *_: None,
     ) -> None:
         """Raises DataError."""
         self.folder = None if folder is None else folder.absolute()
@@ -80,12 +82,13 @@ class Opened:
         self.database = open_database(self.folder)
         self.engine = Engine(self.database, name=name, told=note)
         self.objects = FolderObjects(None if self.folder is None else self.folder / ATTACHMENTS)
+        self._model = OneModel(nearness, self.folder) if nearness and self.folder else nearness
         self._threads = ReadThreads(READS_AT_ONCE, thread_name_prefix="forklore-read")
         self.table = Table(
             Connection(self.engine, name, Clock()),
             threads=self._threads,
             objects=self.objects,
-            nearness=nearness,
+            nearness=self._model,
             by_meaning=True,
         )
         self.worker = Worker(
@@ -96,9 +99,15 @@ class Opened:
             retention_days=retention_days,
             ignore_retention_tag=ignore_retention_tag,
             sweeps=sweeps,
+            swept=swept,
         )
         if folder is not None:
             self.worker.start()
+
+    def keep_model(self) -> None:
+        """Keep the folder's model, as the first recall does. Raises StoreFailedError."""
+        if isinstance(self._model, OneModel):
+            self._model.keep()
 
     def close(self) -> None:
         """Stop the worker and close the database. In a forked process: do nothing."""
@@ -107,3 +116,5 @@ class Opened:
             self._threads.shutdown(wait=False)
             self.database.close()
             self.objects.close()
+            if isinstance(self._model, OneModel):
+                self._model.close()

@@ -47,7 +47,8 @@ class Worker:
     delete_wait_s: how long what was deleted is kept, for requests that may still read it.
     retention_days: for how long a tree is kept after its last use; 0: for ever.
     ignore_retention_tag: whether the tag `retention` keeps no tree.
-    sweeps: whether it sweeps, too. Of several workers of one server one does.
+    sweeps: whether it sweeps, too. Of several workers of one server one does. swept: called after
+    each sweep with the values of a Swept.
 
     Any number of workers may work on one table, each in a process of its own: a job is leased.
     """
@@ -62,7 +63,9 @@ class Worker:
         retention_days: int = 0,
         ignore_retention_tag: bool = False,
         sweeps: bool = True,
+        swept: Callable[[int, float, int], object] = lambda *_: None,
     ) -> None:
+        self._swept = swept
         self._retention_days, self._ignore_tag = retention_days, ignore_retention_tag
         self._table, self._expire, self._empty_log = table, expire, empty_log
         self._delete_wait_s = delete_wait_s
@@ -149,11 +152,12 @@ class Worker:
         try:
             table = self._in_time()
             self._expire(table.now_s())
-            sweeper.sweep(table, self.queue, report=_report)
+            swept = sweeper.sweep(table, self.queue, report=_report)
             if days := self._retention_days:
                 retention.delete_unused(
                     table, self.queue, days=days, ignore_tag=self._ignore_tag, report=_report
                 )
+            self._swept(*swept)
         except UnavailableError:
             pass  # the next sweep goes on
         except Exception as error:  # noqa: BLE001 (logged here without its text)

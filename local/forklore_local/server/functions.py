@@ -30,6 +30,12 @@ def http_apis(functions: Iterable[Function]) -> Mapping[str, HttpApi]:
     return {function.name: handlers.http_api(function.attribute) for function in own}
 
 
+def operation_names() -> Mapping[str, str]:
+    """Return the name of each operation by the key of its route."""
+    operations = (operation for name in HTTP for operation in handlers.operations_of(name))
+    return {Route(one.method, one.path).key: one.name for one in operations}
+
+
 def _http_function(name: str) -> Function:
     routes = tuple(Route(operation.method, operation.path) for operation in handlers.operations_of(name))
     return Function(

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -18,6 +19,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from forklore_local.server.answered import ROUTE
 from forklore_local.server.asgi import Headers, Receive, Response, Scope, Send, send_response
 from forklore_local.server.commits import Commits
 from forklore_local.server.invocation import (
@@ -39,6 +41,7 @@ from forklore_service.errors import ForkloreError, UnavailableError
 
 HANDLER_THREADS = 32
 HEALTH = "GET /v1/health"
+READY = "GET /v1/ready"
 SHORT = frozenset(
     f"GET /v1/conversations/{{conversationId}}{rest}" for rest in ("", "/entries", "/entries/{entryId}")
 )
@@ -51,8 +54,7 @@ user are limited, all do: to count them is to write.
 LIMIT = "FORKLORE_USER_REQUESTS_PER_MINUTE"
 SHORT_QUERY, SHORT_PAGE = frozenset({"tail", "limit", "afterCursor", "beforeCursor"}), 50
 _SHORT_LIMITS = frozenset(map(str, range(SHORT_PAGE + 1)))
-FAILED = 500
-"""The first status of an error of the server's own."""
+NO_ROUTE = "no route"
 SMALL_BYTES = 1 << 19
 """No event of a request with such a body is over Lambda's limit."""
 REQUEST_BYTES_MAX = 10 * 1024 * 1024  # HTTP API quotas: payload size
@@ -74,9 +76,9 @@ class Gateway:
     commits: what requests with `wait` are held for; None: they are answered at once, as on Lambda.
     explain: returns a function's answer with what is added on a developer's machine only.
     health: returns what an answer of `checkHealth` also tells. Raises a ForkloreError if the store
-    cannot be used.
+    cannot be used. ready: raises one if no request should be sent here now.
 
-    Each answer is logged: one of 500 and more as an error, which is always shown.
+    The scope of a request says afterwards which route it took: its ROUTE.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class Gateway:
         commits: Commits | None = None,
         explain: Callable[[Response], Response] = lambda response: response,
         health: Callable[[], Mapping[str, str]] = dict,
+        ready: Callable[[], Mapping[str, str]] = dict,
         timeout_seconds: float = GATEWAY_TIMEOUT_SECONDS,
     ) -> None:
         self._routes, self._apis = Routes(functions), apis
@@ -96,16 +99,20 @@ class Gateway:
         self._authorize, self._authorize_waits = authorize, authorize_waits
         self._commits = commits
         self._explain = explain
-        self._health = health
+        self._health, self._ready = health, ready
         self._timeout_seconds = timeout_seconds
         self._threads = ThreadPoolExecutor(HANDLER_THREADS, thread_name_prefix="handler")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request. HEAD is answered as GET; the server drops the body."""
-        started, asked = time.monotonic(), scope["method"]
-        scope = {**scope, "method": "GET"} if asked == "HEAD" else scope
+        seen = scope
+        scope = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         request_id = base64.b64encode(os.urandom(11)).decode()  # as long as the service's own
         raw_path = scope["raw_path"].decode("latin-1")
+        if f"{scope['method']} {raw_path}" == READY:
+            seen[ROUTE] = READY
+            await send_response(send, await self._readiness())
+            return
         match = None
         try:
             match = self._routes.find(method=scope["method"], raw_path=raw_path)
@@ -113,22 +120,11 @@ class Gateway:
             response = _message(400, "Bad Request")
         else:
             response = _message(404, "Not Found")
+        seen[ROUTE] = match.route.key if match else NO_ROUTE
         if match is not None:
             response = await self._answer(scope, receive, match, request_id)
         response.headers.append(("apigw-requestid", request_id))
         await send_response(send, response)
-        is_failed = response.status >= FAILED
-        if not (is_failed or _log.isEnabledFor(logging.INFO)):
-            return
-        told = {
-            "method": asked,
-            "route": match.route.key if match else "no route",
-            "status": response.status,
-            **(_why(response) if is_failed else {}),
-            "ms": round((time.monotonic() - started) * 1000),
-            "xRequestId": dict(response.headers).get("x-request-id"),
-        }
-        _log.log(logging.ERROR if is_failed else logging.INFO, "answered", extra=told)
 
     async def _answer(self, scope: Scope, receive: Receive, match: Match, request_id: str) -> Response:
         body = await _read_body(receive)
@@ -186,15 +182,27 @@ class Gateway:
 
     async def _with_health(self, response: Response) -> Response:
         """Return the answer of `checkHealth` with what `health` tells; 503 if it raises."""
+        told, refusal = await self._checked(self._health, response.headers)
+        return refusal or replace(response, body=json.dumps({**json.loads(response.body), **told}).encode())
+
+    async def _readiness(self) -> Response:
+        """Return the answer of READY, which this server has and no deployment."""
+        headers = [("content-type", "application/json"), ("x-request-id", str(uuid.uuid4()))]
+        _, refusal = await self._checked(self._ready, headers)
+        return refusal or Response(200, headers, b'{"status":"ready"}')
+
+    async def _checked(
+        self, check: Callable[[], Mapping[str, str]], headers: list[tuple[str, str]]
+    ) -> tuple[Mapping[str, str], Response | None]:
+        """Return what a check tells, and a 503 with these headers if it raises."""
         try:
-            told = await asyncio.to_thread(self._health)
+            return await asyncio.to_thread(check), None
         except ForkloreError as error:
             why: dict[str, Any] = {name: error.details[name] for name in ("reason",) if name in error.details}
             unusable = UnavailableError(str(error), **why)
-            refused = error_response(unusable, dict(response.headers)["x-request-id"])
-            headers = [*response.headers, ("retry-after", str(unusable.retry_after_s))]
-            return Response(refused.status, headers, refused.text.encode())
-        return replace(response, body=json.dumps({**json.loads(response.body), **told}).encode())
+            refused = error_response(unusable, dict(headers)["x-request-id"])
+            headers = [*headers, ("retry-after", str(unusable.retry_after_s))]
+            return {}, Response(refused.status, headers, refused.text.encode())
 
     async def _watch(
         self, function: Function, scope: Scope, asking: Callable[[], Response], receive: Receive
@@ -243,16 +251,6 @@ async def _read_body(receive: Receive) -> bytes | None:
         body += message.get("body", b"")
         more = message.get("more_body", False)
     return bytes(body)
-
-
-def _why(response: Response) -> dict[str, str]:
-    """Return the words of an error that the service chooses, and none that a caller could."""
-    try:
-        error = json.loads(response.body)
-        told = {"code": error["code"], "reason": error["details"].get("reason")}
-    except (ValueError, KeyError, TypeError, AttributeError):  # not an error of forklore
-        return {}
-    return {name: held for name, held in told.items() if isinstance(held, str) and held}
 
 
 def _message(status: int, text: str) -> Response:

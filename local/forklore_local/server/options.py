@@ -154,6 +154,12 @@ OPTIONS = (
         named="FORKLORE_RECALL_MODEL",
         metavar="MODEL",
     ),
+    Option(
+        "metrics",
+        "serve numbers for Prometheus at /metrics of this port, or of HOST:PORT (the extra `metrics`)",
+        metavar="PORT",
+    ),
+    Option("access-log", "a line for each answer: its route and status, no content", Kind.FLAG),
     Option("log", "the format of its log", default=FORMATS[0], choices=FORMATS),
     Option("mcp", "also serve the tools for agents, at /mcp", Kind.FLAG),
     Option("verbose", "lines per request: what it costs on AWS, and nothing of its content", Kind.FLAG),

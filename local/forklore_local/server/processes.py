@@ -217,6 +217,7 @@ class Processes:
     work: serves as a worker, and returns the exit status of its process. opened: is called when
     the first worker is ready. The others start then: it has opened the folder, which may be new.
     renew: reads the settings anew, in this process: a worker that starts later has them.
+    ended: is called with the process id of each worker that has ended.
     """
 
     def __init__(
@@ -227,7 +228,9 @@ class Processes:
         opened: Callable[[], object],
         renew: Callable[[], object],
         manager: Manager,
+        ended: Callable[[int], object] = lambda _process: None,
     ) -> None:
+        self._ended = ended
         self._listener, self._work, self._opened = listener, work, opened
         self._renew, self._manager = renew, manager
         self._workers = [_Worker() for _ in range(number)]
@@ -346,7 +349,9 @@ class Processes:
         if worker.handed:
             self._waiting.append(worker.handed)
             worker.handed = None
-        self._start_later(worker, os.waitstatus_to_exitcode(os.waitpid(worker.process, 0)[1]))
+        status = os.waitstatus_to_exitcode(os.waitpid(worker.process, 0)[1])
+        self._ended(worker.process)
+        self._start_later(worker, status)
 
     def _start_later(self, worker: _Worker, status: int) -> None:
         """Say when a worker that has ended starts again; stop if nothing has been served yet."""

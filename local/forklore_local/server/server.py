@@ -7,30 +7,34 @@ import gc
 import ipaddress
 import logging
 import os
+import re
 import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import uvicorn
 
 from forklore_local.in_process.folder import FILE, DataError
+from forklore_local.in_process.measures import Measures, measure, require_room
 from forklore_local.in_process.models import nearness_named
 from forklore_local.in_process.opened import Opened
 from forklore_local.in_process.upkeep import require_readable
 from forklore_local.in_process.worker import Worker
+from forklore_local.server.answered import show_each, with_lines
 from forklore_local.server.asgi import App, Headers, Receive, Scope, Send
 from forklore_local.server.callers import Callers
 from forklore_local.server.commits import Commits
 from forklore_local.server.cors import with_cors
 from forklore_local.server.events import Events
 from forklore_local.server.files import ServedObjects, with_files
-from forklore_local.server.functions import http_apis, http_functions
-from forklore_local.server.gateway import Gateway
+from forklore_local.server.functions import http_apis, http_functions, operation_names
+from forklore_local.server.gateway import READY, Gateway
 from forklore_local.server.identity import Identity, hinted, named_user, read_authorizer, read_issuer
 from forklore_local.server.invocation import sleep
 from forklore_local.server.log import show_lines_of, write
@@ -56,6 +60,10 @@ from forklore_local.version import version
 from forklore_service.aws.wiring import Given, ServiceSettings, give, open_table
 from forklore_service.domain import keys
 from forklore_service.domain.meaning import Nearness
+from forklore_service.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from forklore_local.server.metrics import Metrics
 
 COMMAND = "python -m forklore_local.server"
 API_PATHS = "/v1/"
@@ -68,6 +76,7 @@ LOOK_SECONDS = 10.0  # for an attachment whose bytes are sent
 """Longer than clients keep an idle connection, so that no request meets a closed one."""
 GARBAGE_OBJECTS = 20_000
 """How many new objects there are before Python looks for garbage. A long list makes some 10,000."""
+PORT_MAX = 65535
 CANNOT_START = 2
 """The exit code where the address is in use, the folder cannot be opened, or a setting is wrong."""
 BANNER = """\
@@ -119,6 +128,8 @@ def main(
             return 0
         for name, verbose in (("", False), ("forklore", chosen.verbose)):  # first all that others write
             show_lines_of(logging.getLogger(name), verbose=verbose, form=chosen.log)
+        if chosen.access_log:
+            show_each()
         gc.set_threshold(GARBAGE_OBJECTS, *gc.get_threshold()[1:])
         beside = tools() if tools and chosen.mcp else None
         server = _Server(functions(), options, environment, beside, manager)
@@ -169,6 +180,9 @@ class _Server:
         self._workers = _workers(arguments.workers, arguments.data)
         self._callers = Callers(name for name in (arguments.host, *arguments.allow_host) if name)
         self._file: os.stat_result | None = None
+        self._metrics_at = _address(arguments.metrics)
+        self._metrics: Metrics | None = None
+        self._others: list[socket.socket] = []
 
     def check(self) -> None:
         """Say what is set, if a server could start with it. Nothing is made, and nobody is called.
@@ -191,6 +205,15 @@ class _Server:
         self._listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body are two writes
         self._host, self._url = host, _url(self._listener)
         self._environment = {**self._environment, "FORKLORE_URL": self._url}
+        if self._metrics_at:
+            self._others = [_listen(*self._metrics_at)]
+            if self._metrics_port == self._listener.getsockname()[1]:
+                raise ValueError("--metrics needs a port of its own")
+            self._metrics = _metrics()
+
+    @property
+    def _metrics_port(self) -> int:
+        return int(self._others[0].getsockname()[1]) if self._others else 0
 
     def _require_verified(self, host: str) -> None:
         if not (self._verifies or self._arguments.insecure or is_of_this_machine(host)):
@@ -199,11 +222,15 @@ class _Server:
     def run(self, read: Callable[[], Options]) -> int:
         """Serve until a signal comes; return 0 or CANNOT_START. read: as `main` does."""
         self._read = read
-        if self._workers == 1:
-            return self._serve(None)
-        return Processes(
-            self._workers, self._listener, self._serve, self._greet, self._renew, self._manager
-        ).run()
+        with contextlib.ExitStack() as stack:
+            if self._metrics:
+                stack.callback(self._metrics.close)
+            if self._workers == 1:
+                return self._serve(None)
+            ended = self._metrics.ended if self._metrics else lambda _process: None
+            return Processes(
+                self._workers, self._listener, self._serve, self._greet, self._renew, self._manager, ended
+            ).run()
 
     def _authorize(self, headers: Headers) -> Identity:
         return self._authorizer(headers)
@@ -239,6 +266,8 @@ class _Server:
         if self._workers > 1:
             self._file = (self._arguments.data / FILE).stat()
         told = _store_told(self._arguments.data, self._workers)
+        if self._others:
+            told = f"The numbers for Prometheus are at {_url(self._others[0])}/metrics\n{told}"
         tools = TOOLS.format(url=self._url) if self._beside else ""
         tokens = TRY.format(url=self._url) if not self._verifies else _tokens_told(self._arguments)
         banner = BANNER.format(url=self._url, tools=tools, store=told, version=self._version, tokens=tokens)
@@ -275,7 +304,12 @@ class _Server:
                 events.open(self._environment)
                 nearness = nearness_named(arguments.recall or None)
                 objects, opened = _open_store(
-                    arguments.data, events, stack, is_first=is_first, nearness=nearness
+                    arguments.data,
+                    events,
+                    stack,
+                    is_first=is_first,
+                    nearness=nearness,
+                    swept=self._metrics.swept if self._metrics else lambda *_: None,
                 )
             except (OSError, DatabaseError, DataError, ValueError) as error:
                 return _refuse(error)
@@ -286,6 +320,13 @@ class _Server:
                     opened.database.require_usable()
                 return self._version.fields
 
+            def ready() -> Mapping[str, str]:
+                if server.should_exit:
+                    raise UnavailableError("the server stops", reason="stopping")
+                if opened and opened.folder:
+                    require_room(opened.folder)
+                return health()
+
             gateway = Gateway(
                 self._functions,
                 apis=http_apis(self._functions),
@@ -294,12 +335,14 @@ class _Server:
                 commits=commits,
                 explain=(lambda response: response) if self._verifies else hinted,
                 health=health,
+                ready=ready,
             )
             stage = self._url if self._verifies else ""
             paths = with_page(with_reference(gateway, _document), stage=stage)
             if self._beside:
                 paths = self._beside(paths, self._url, self._identify)
-            configuration = _configuration(gateway, paths, self._callers, objects)
+            app = _app(gateway, paths, self._callers, objects)
+            configuration = _configuration(self._with_metrics(app, opened))
             events.start()
             server: Server
             if work is None:
@@ -308,13 +351,31 @@ class _Server:
                 server = Server(configuration, self._manager, self._renew, late)
                 _on_signal(server.handle_exit)  # uvicorn raises the signal again at its end
                 self._greet()
-                server.run(sockets=[self._listener])
+                server.run(sockets=[self._listener, *self._others])
             else:
                 server = WorkersServer(configuration, work.channel, partial(self._renew, is_told=False))
-                server.run()
+                server.run(sockets=self._others)
                 work.wait_for_others()  # what they write is told, too
             events.stop()
         return 0
+
+    def _with_metrics(self, app: App, opened: Opened | None) -> App:
+        """Return `app` with the lines of the log, and with the numbers at a port of their own."""
+        metrics = self._metrics
+        if metrics is None:
+            return with_lines(app)
+        metrics.serves()
+        counted, port = with_lines(app, begun=metrics.begun, ended=metrics.answered), self._metrics_port
+
+        def measured() -> Measures | None:
+            return measure(opened.database, opened.folder, now_s=time.time()) if opened else None
+
+        numbers = metrics.app(measured)
+
+        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            await (numbers if scope["server"][1] == port else counted)(scope, receive, send)
+
+        return serve
 
 
 def _verifies(options: Options) -> str:
@@ -395,12 +456,13 @@ def _open_store(
     *,
     is_first: bool,
     nearness: Nearness | None,
+    swept: Callable[[int, float, int], object],
 ) -> tuple[ServedObjects, Opened | None]:
     """Open the table and the files, let the handlers use them, and start the worker.
 
     Return the files and what was opened; None where the commits of others are not seen here.
     events: who is told of changes. stack: closes what is opened. is_first: of all processes of this
-    server; it sweeps and tells. nearness: as of Table.
+    server; it sweeps and tells. nearness: as of Table. swept: as of Worker.
     Raises DataError, DatabaseError, OSError, and ValueError if two stores are named, or if there
     are receivers of events and the store is a DynamoDB, whose changes are not seen here.
     """
@@ -416,12 +478,12 @@ def _open_store(
         objects = ServedObjects(Path(settings.attachments) if settings.attachments else None)
         stack.callback(objects.close)
         give(Given(objects=objects, nearness=nearness))
-        worker = Worker(open_table(), expire=lambda _now_s: None, **jobs)
+        worker = Worker(open_table(), expire=lambda _now_s: None, swept=swept, **jobs)
         stack.callback(worker.stop)
         give(Given(queue=worker.queue, objects=objects, nearness=nearness))
         worker.start()
         return objects, None
-    opened = Opened(data, name=settings.table_name, sweeps=is_first, **jobs)
+    opened = Opened(data, name=settings.table_name, sweeps=is_first, swept=swept, **jobs)
     stack.callback(opened.close)
     if is_first:
         events.require(opened)
@@ -432,15 +494,19 @@ def _open_store(
     return objects, opened
 
 
-def _configuration(api: App, paths: App, callers: Callers, objects: ServedObjects) -> uvicorn.Config:
-    """Return the configuration of what serves `api` below API_PATHS, and all else by `paths`."""
+def _app(api: App, paths: App, callers: Callers, objects: ServedObjects) -> App:
+    """Return what serves `api` below API_PATHS, and all else by `paths`."""
     others = with_files(paths, objects, is_wanted)
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         await (api if scope["path"].startswith(API_PATHS) else others)(scope, receive, send)
 
+    return with_cors(serve, callers)
+
+
+def _configuration(app: App) -> uvicorn.Config:
     return uvicorn.Config(
-        with_cors(serve, callers),
+        app,
         http=READS_HTTP,
         loop="asyncio",  # uvloop takes 2 MB of each process, for little
         ws="none",
@@ -463,6 +529,27 @@ def is_wanted(attachment_id: str) -> bool:
 def _on_signal(handler: Any) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, handler)
+
+
+def _address(text: str) -> tuple[str, int] | None:
+    """Return the address that PORT or HOST:PORT names; None for an empty text.
+
+    >>> _address("9100"), _address("[::1]:9100")
+    (('127.0.0.1', 9100), ('::1', 9100))
+    """
+    if not text:
+        return None
+    host, _, port = text.rpartition(":")
+    if not re.fullmatch("[0-9]{1,5}", port) or int(port) > PORT_MAX:
+        raise ValueError(f"metrics is PORT or HOST:PORT, and not {text!r}")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _metrics() -> "Metrics":
+    """Return what counts. Few servers do, and it is slow to load. Raises ValueError."""
+    from forklore_local.server.metrics import Metrics
+
+    return Metrics({**operation_names(), READY: "checkReady"})
 
 
 def _listen(host: str, port: int) -> socket.socket:

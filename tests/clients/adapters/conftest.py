@@ -1,6 +1,7 @@
 """The services, and a user of each test's own."""
 
 import os
+import tempfile
 import uuid
 from collections.abc import Iterator
 
@@ -9,6 +10,13 @@ import pytest
 from tests.clients.adapters.metered import Metered, metering
 from tests.clients.adapters.services import Service, chosen, running
 from tools.bench.local import ENVIRONMENT
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Frameworks write to the home of whoever imports them: that is a folder of the tests' own."""
+    home = tempfile.TemporaryDirectory()
+    config.add_cleanup(home.cleanup)
+    os.environ["HOME"] = home.name
 
 
 @pytest.fixture(scope="session", params=chosen(os.environ))

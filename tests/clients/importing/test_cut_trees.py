@@ -22,7 +22,7 @@ from forklore.exporting.programs.talks import Talk
 from forklore.sessions.programs import PROGRAMS, Program
 from tests.clients.cli.running import Forklore
 from tests.clients.importing.formats.shapes import database_of
-from tests.clients.importing.formats.writing import FORMATS, Said, talk
+from tests.clients.importing.formats.writing import FORMATS, Said, talk, write_opencode
 from tests.clients.importing.stores import Line, lines, trees
 
 LOGS = Path(__file__).parent / "programs/llm/logs.sql"
@@ -216,6 +216,34 @@ def test_a_session_is_a_branch_whether_its_fork_comes_after_it_or_before_it(
     FORMATS["qwen-code"].write(tmp_path / "0001", {"0001": [*said[:4], said[6]]})
     run(f"import '{tmp_path / '0001'}'")
     assert [one[:2] for one in told_in(run)] == [("0001", 5), ("0002", 6)]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        ((), (6, 4), [(4, True), (6, False)]),
+        (((6, None),), (6, 4), [(4, True), (6, False)]),
+        (((6, 4),), (6, 4), [(4, True), (6, False)]),
+        (((6, 4),), (7, None), [(5, True), (6, False)]),
+        (((6, 4),), (6, 2), [(2, True), (4, False), (6, False)]),
+        (((6, 4),), (6, None), [(4, False), (6, True)]),
+        (((6, 4), (6, None)), (6, 4), [(4, True), (6, False)]),
+    ],
+)
+def test_what_is_reverted_is_a_branch_beside_what_is_shown(
+    run: Forklore,
+    tmp_path: Path,
+    before: Sequence[tuple[int, int | None]],
+    now: tuple[int, int | None],
+    expected: list[tuple[int, bool]],
+) -> None:
+    said = talk(None, 0, 1, 2, 3, 4, 3)
+    for at, (size, reverted) in enumerate([*before, now]):
+        held = said[:size] if size < 7 else [*said[:4], said[6]]  # going on takes away what is hidden
+        write_opencode(tmp_path / str(at), {"0001": held}, said[reverted] if reverted else None)
+        assert run(f"import '{tmp_path / str(at)}'").code == 0
+
+    assert [one[1:] for one in told_in(run)] == expected
 
 
 def told_in(run: Forklore) -> list[tuple[str, int, bool]]:

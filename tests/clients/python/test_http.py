@@ -1,10 +1,13 @@
 """The transport over HTTP, against a server that shows what it got."""
 
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -22,6 +25,7 @@ from forklore.client.calls import Call, RawAnswer, TransportError
 from forklore.client.generated.operations import SHAPES
 from forklore.client.transports.http import AsyncHttpTransport, HttpTransport, retry_after_s
 from tests.clients.python.ways import MODES
+from tests.service.credentials.publisher import certified
 
 ID = "00000000-0000-4000-8000-000000000001"
 SECRET = "a-secret-token"
@@ -81,12 +85,21 @@ class Shows(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
+    with serving() as address:
+        yield address
+
+
+@contextmanager
+def serving(tls: ssl.SSLContext | None = None) -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Shows)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]
     server.stop = threading.Event()  # type: ignore[attr-defined]
     Shows.seen = []
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
+    yield f"https://localhost:{server.server_port}" if tls else f"http://127.0.0.1:{server.server_port}"
     server.stop.set()  # type: ignore[attr-defined]
     server.shutdown()
     server.server_close()
@@ -176,6 +189,46 @@ def test_credentials_may_be_functions_which_are_asked_for_each_sending(address: 
     assert [one["authorization"] for one in seen] == ["Bearer first", "Bearer second"]
     assert [one["x-api-key"] for one in seen] == ["key", "key"]
     transport.close()
+
+
+@pytest.mark.parametrize("trusts", [True, False])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_https_is_checked_by_the_certificates_which_the_first_connection_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_async: bool, trusts: bool
+) -> None:
+    server, trusting = certified(tmp_path)
+    read: list[bool] = []
+
+    def create(**given: bool) -> ssl.SSLContext:
+        read.append(given["trust_env"])
+        return trusting if trusts else ssl.create_default_context()
+
+    async def sent_so(address: str) -> RawAnswer:
+        transport = AsyncHttpTransport(address, token=SECRET, client_key=None)
+        assert not read
+        try:
+            return await transport.send(Call.of(SHAPES["checkHealth"], {}), 5.0)
+        finally:
+            await transport.aclose()
+
+    monkeypatch.setattr(httpx2, "create_ssl_context", create)
+
+    def sent_now(address: str) -> RawAnswer:
+        transport = opened(address)
+        assert not read
+        try:
+            return sent(transport, "checkHealth")
+        finally:
+            transport.close()
+
+    with serving(server) as address:
+        ask = partial(anyio.run, sent_so, address) if is_async else partial(sent_now, address)
+        if trusts:
+            assert shown(ask())["path"] == "/v1/health"
+        else:
+            with pytest.raises(TransportError, match=r"(?i)certificate"):
+                ask()
+    assert read == [False]
 
 
 def test_a_credential_may_have_letters_beyond_ascii(address: str) -> None:

@@ -10,11 +10,15 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import boto3
 import pytest
 
 from forklore import Forklore
-from forklore_local.in_process.copies import add_copy, copies_in, name_at, put_back
+from forklore_local.in_process.bucket import Bucket, newest_in
+from forklore_local.in_process.copies import add_copy, copies_in, make_of, name_at, put_back
 from forklore_local.in_process.folder import FILE, DataError
+from forklore_local.in_process.upkeep import damage_in
+from tests.support.buckets import served_bucket
 from tests.support.processes import PROJECT
 
 BEGUN = datetime(2026, 3, 1, 9, 15, tzinfo=UTC)
@@ -75,6 +79,57 @@ def test_nothing_is_restored_over_anything_or_of_what_is_not_good(tmp_path: Path
             put_back(copy, to, is_good=lambda _made: True)
     assert put_back(place, tmp_path / "new", is_good=lambda _made: False) is None
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_copies_in_a_bucket_are_whole_kept_by_number_and_restored(tmp_path: Path) -> None:
+    folder, to, place = tmp_path / "data", tmp_path / "new", "s3://copies-of-ours/of/forklore"
+    with served_bucket("copies-of-ours") as served:
+        client = boto3.client(
+            "s3",
+            endpoint_url=served.meta.endpoint_url,
+            region_name="eu-central-1",
+            aws_access_key_id="key",
+            aws_secret_access_key="secret",
+        )
+        bucket = Bucket(f"{place}/", client)
+        with Forklore.local(data=folder, user="ann") as chats:
+            [file] = chats.named("trip").say("user", "0", files=[("a.txt", b"a text")]).attachments
+        for number in range(1, 4):
+            bucket.add(folder, keep=2, moment=BEGUN + timedelta(hours=number))
+            say(folder, str(number))
+        half, other = f"of/forklore/{name_at(BEGUN + timedelta(hours=9))}/x", "of/forklore/forklore-notes"
+        for key in (half, other):
+            client.put_object(Bucket="copies-of-ours", Key=key, Body=b"x")
+
+        names = [name_at(BEGUN + timedelta(hours=number)) for number in (2, 3)]
+        assert bucket.names() == names
+        used, fetch = newest_in(place, client)
+        assert used == f"{place}/{names[1]}"
+        seen: list[set[str]] = []
+
+        def is_good(made: Path) -> bool:
+            seen.append({file.name for file in made.rglob("*") if file.is_file()})
+            return damage_in(made) == []
+
+        assert make_of(fetch, to, is_good=is_good)
+        assert said(to) == ["0", "1", "2"]
+        assert file.id in str(seen)
+        _, fetch = newest_in(f"{place}/{names[0]}", client)
+        make_of(fetch, tmp_path / "older", is_good=lambda _: True)
+        assert said(tmp_path / "older") == ["0", "1"]
+
+        bucket.add(folder, keep=1, moment=BEGUN + timedelta(hours=10))  # the half one is older
+        left = {
+            one["Key"].split("/")[2] for one in client.list_objects_v2(Bucket="copies-of-ours")["Contents"]
+        }
+        assert left == {"forklore-notes", name_at(BEGUN + timedelta(hours=10))}
+        for address, told in ((f"{place}/not", "has none"), ("s3://copies-of-others", "NoSuchBucket")):
+            with pytest.raises(DataError, match=told):
+                newest_in(address, client)
+        with pytest.raises(DataError, match="NoSuchBucket"):
+            Bucket("s3://copies-of-others", client).add(folder, keep=1, moment=BEGUN)
+    with pytest.raises(DataError, match="s3://BUCKET/PREFIX"):
+        Bucket("s3://x")
 
 
 def test_a_copy_that_fails_deletes_none(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
+from forklore_local.server.answered import with_lines
+from forklore_local.server.asgi import App
 from forklore_local.server.gateway import Gateway
 from forklore_local.server.identity import read_authorizer
 from forklore_local.server.log import show_lines_of
@@ -17,9 +19,9 @@ from tests.local.server.project import import_project
 
 
 @pytest.fixture
-def gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gateway:
+def gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> App:
     functions = import_project(tmp_path, monkeypatch)
-    return Gateway(functions, authorize=read_authorizer({}))
+    return with_lines(Gateway(functions, authorize=read_authorizer({})))
 
 
 @pytest.fixture(params=[True, False], ids=["verbose", "usual"])
@@ -32,7 +34,7 @@ def verbose(request: pytest.FixtureRequest) -> Iterator[bool]:
     logger.level, logger.propagate, logger.handlers = before
 
 
-def ask(gateway: Gateway, *requests: tuple[str, str], **options: Any) -> list[httpx.Response]:
+def ask(gateway: App, *requests: tuple[str, str], **options: Any) -> list[httpx.Response]:
     """Send the requests at the same time and return their answers in order."""
 
     async def send() -> list[httpx.Response]:
@@ -43,7 +45,7 @@ def ask(gateway: Gateway, *requests: tuple[str, str], **options: Any) -> list[ht
     return asyncio.run(send())
 
 
-def test_the_authorizers_context_and_the_path_parameters_reach_the_handler(gateway: Gateway) -> None:
+def test_the_authorizers_context_and_the_path_parameters_reach_the_handler(gateway: App) -> None:
     headers = {"Authorization": "Bearer alice", "X-API-Key": "local-key"}
     [response] = ask(gateway, ("GET", "/echo/a%40b"), headers=headers)
 
@@ -55,7 +57,7 @@ def test_the_authorizers_context_and_the_path_parameters_reach_the_handler(gatew
     assert event["requestContext"]["requestId"] == response.headers["apigw-requestid"]
 
 
-def test_bad_credentials_are_passed_to_the_function_and_not_refused(gateway: Gateway) -> None:
+def test_bad_credentials_are_passed_to_the_function_and_not_refused(gateway: App) -> None:
     headers = {"Authorization": "Bearer alice", "X-API-Key": "wrong"}
     [response] = ask(gateway, ("GET", "/echo/a"), headers=headers)
 
@@ -78,7 +80,7 @@ def test_bad_credentials_are_passed_to_the_function_and_not_refused(gateway: Gat
     ],
 )
 def test_errors_have_the_same_text_as_those_of_api_gateway(
-    gateway: Gateway, path: str, status: int, message: str
+    gateway: App, path: str, status: int, message: str
 ) -> None:
     [response] = ask(gateway, ("GET", path))
 
@@ -86,14 +88,14 @@ def test_errors_have_the_same_text_as_those_of_api_gateway(
     assert response.headers["content-type"] == "application/json"
 
 
-def test_an_answer_just_below_the_limit_arrives(gateway: Gateway) -> None:
+def test_an_answer_just_below_the_limit_arrives(gateway: App) -> None:
     [response] = ask(gateway, ("GET", "/odd/nearly-large"))
 
     assert (response.status_code, len(response.content)) == (200, 6_200_000)
 
 
 def test_the_log_shows_frames_and_types_and_nothing_of_the_request(
-    verbose: bool, gateway: Gateway, capsys: pytest.CaptureFixture[str]
+    verbose: bool, gateway: App, capsys: pytest.CaptureFixture[str]
 ) -> None:
     headers = {"Authorization": "Bearer token-of-alice", "X-Other": "a-header"}
     ask(gateway, ("GET", "/odd/fail?q=a-query"), headers=headers)
@@ -112,14 +114,14 @@ def test_the_log_shows_frames_and_types_and_nothing_of_the_request(
 
 
 @pytest.mark.parametrize("size", [6_300_000, 10 * 1024 * 1024 + 1])
-def test_a_body_over_a_limit_is_413(gateway: Gateway, size: int) -> None:
+def test_a_body_over_a_limit_is_413(gateway: App, size: int) -> None:
     [response] = ask(gateway, ("POST", "/v1/conversations"), content=b"x" * size)
 
     assert (response.status_code, response.text) == (413, '{"message":"Request Entity Too Large"}')
 
 
 def test_a_request_that_breaks_off_does_not_reach_the_handler(
-    verbose: bool, gateway: Gateway, capsys: pytest.CaptureFixture[str]
+    verbose: bool, gateway: App, capsys: pytest.CaptureFixture[str]
 ) -> None:
     messages: list[dict[str, Any]] = [
         {"type": "http.request", "body": b"{", "more_body": True},
@@ -132,7 +134,7 @@ def test_a_request_that_breaks_off_does_not_reach_the_handler(
     assert told == ([("INFO", "POST /v1/conversations", 400)] if verbose else [])
 
 
-def test_an_endless_body_is_read_only_up_to_the_limit(gateway: Gateway) -> None:
+def test_an_endless_body_is_read_only_up_to_the_limit(gateway: App) -> None:
     megabyte = {"type": "http.request", "body": bytes(1024 * 1024), "more_body": True}
     messages = [megabyte] * 20
 
@@ -140,7 +142,7 @@ def test_an_endless_body_is_read_only_up_to_the_limit(gateway: Gateway) -> None:
     assert len(messages) == 9
 
 
-def post(gateway: Gateway, messages: list[dict[str, Any]]) -> int:
+def post(gateway: App, messages: list[dict[str, Any]]) -> int:
     """Send a request whose body is these ASGI messages; return the status. Empties the list."""
     sent: list[Any] = []
 
@@ -161,18 +163,22 @@ def post(gateway: Gateway, messages: list[dict[str, Any]]) -> int:
         "client": ("127.0.0.1", 5000),
         "server": ("127.0.0.1", 8080),
     }
-    asyncio.run(gateway(scope, receive, send))
+
+    async def run() -> None:
+        await gateway(scope, receive, send)
+
+    asyncio.run(run())
     status: int = sent[0]["status"]
     return status
 
 
-def test_handlers_run_in_parallel(gateway: Gateway) -> None:
+def test_handlers_run_in_parallel(gateway: App) -> None:
     responses = ask(gateway, ("GET", "/odd/together"), ("GET", "/odd/together"))
 
     assert [response.text for response in responses] == ["true", "true"]
 
 
-def test_a_handler_sees_its_functions_timeout(gateway: Gateway) -> None:
+def test_a_handler_sees_its_functions_timeout(gateway: App) -> None:
     [response] = ask(gateway, ("GET", "/odd/remaining"))
 
     assert 28_000 < response.json() <= 29_000
@@ -198,7 +204,7 @@ def test_a_function_that_passes_its_own_timeout_is_500(
     assert (response.status_code, response.text) == (500, '{"message":"Internal Server Error"}')
 
 
-def test_a_204_has_no_body(gateway: Gateway) -> None:
+def test_a_204_has_no_body(gateway: App) -> None:
     [response] = ask(gateway, ("GET", "/odd/empty"))
 
     assert (response.status_code, response.content) == (204, b"")

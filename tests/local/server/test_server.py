@@ -242,7 +242,10 @@ def test_a_line_per_request_is_written_only_on_request_and_without_content(tmp_p
         httpx.get(f"{local.url}/echo/secret?secret", headers={"Authorization": "Bearer secret"})
         _, errors = local.stop()
 
-        assert ' INFO answered logger=forklore method=GET route="ANY /echo/{name}" status=200 ms=' in errors
+        assert (
+            ' INFO answered logger=forklore.access method=GET route="ANY /echo/{name}" status=200 ms='
+            in errors
+        )
         assert len(errors.splitlines()) == 1
         assert "secret" not in errors
 
@@ -328,7 +331,7 @@ import sys
 from forklore_local.in_process.opened import Opened
 import forklore_local.server.server
 with __import__("contextlib").closing(Opened(None, name="t", sweeps=True)):
-    print(*{"jwt", "cryptography", "numpy", "botocore", "boto3", "h11"} & {*sys.modules})
+    print(*{"jwt", "cryptography", "numpy", "botocore", "boto3", "h11", "prometheus_client"} & {*sys.modules})
 """
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=False, text=True, cwd=tmp_path

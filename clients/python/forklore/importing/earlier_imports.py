@@ -301,6 +301,9 @@ class EarlierImports:
                 is_fresh = self._write(api, one, source)
             held.add(_row_now(plan, number, row, source, sizes[number], additions[number]))
         held.whole = None
+        if is_same and plan.is_back and plan.is_promoted:
+            with suppress(ConflictError, ForbiddenError, NotFoundError):
+                api.promote_conversation(plan.conversations[plan.current].conversation_id)
         if plan.numbers:
             self._numbers[plan.session] = sorted(
                 (number, loading.placed[place][1])
@@ -429,8 +432,13 @@ def _source_now(carried: Carried, number: int, before: Row | None, *, is_same: b
     source = dict(before.source)
     if carried.loading.additions[number] and "saidAt" in wanted:
         source["saidAt"] = max(wanted["saidAt"], str(source.get("saidAt", "")))
-    if number == plan.told_in and is_same:
-        source["sessions"] = _that_fit({**mapped(source.get("sessions")), plan.session: plan.told})
+    if is_same:  # it ends in one of them, and may have ended in another one before
+        sessions = dict(mapped(source.pop("sessions", None)))
+        sessions.pop(plan.session, None)
+        if number == plan.told_in:
+            sessions[plan.session] = plan.told
+        if sessions:
+            source["sessions"] = _that_fit(sessions)
     if number == 0 and isinstance(source.get("conversations"), int):
         source["conversations"] += len(plan.conversations) - len(plan.own)
     return source

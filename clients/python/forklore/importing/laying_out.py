@@ -109,7 +109,7 @@ class Laying:
         self._up_to: dict[PlannedAt, PlannedAt] = {}  # of an entry, the last that is in the context
         self._empty: dict[PlannedAt, int] = {}  # of an entry, the fork after it that is to be gone on in
         self.end_line: int | None = None
-        """The fork without messages that the session is: it ends in the midst of another one."""
+        """The fork without messages that the session is: it ends in the midst of a conversation."""
 
     def laid(self) -> tuple[list[Line], list[PlannedAt]]:
         """Return the conversations, and the place of each message."""
@@ -202,14 +202,26 @@ class Laying:
                 self._lay_empty(there, there.lines[name])
 
     def _lay_end(self) -> None:
-        """Lay out a fork for a session that is all in another one: by that it is found."""
+        """Lay out a fork for a session that ends in the midst of a conversation: it is found by it.
+
+        It is all in another session, or what follows in it is hidden, as after a revert.
+        """
         tree, there = self._tree, self._there
-        match = self._matched.get(tree.current) if tree.current is not None else None
-        if there is None or there.is_known or match is None or tree.is_started or not tree.session:
+        place = self._place_of[tree.current] if tree.current is not None else None
+        if place is None or tree.current is None or tree.is_started or not tree.session:
             return
-        if match.ref.conversation_id in there.others:
+        match = self._matched.get(tree.current)
+        is_in_another = match is not None and there is not None and not there.is_known
+        if there is not None and match is not None:
+            is_in_another &= match.ref.conversation_id in there.others
+        is_followed = bool(tree.messages[tree.current].replies)
+        if not (is_in_another or is_followed) or self._lines[place.conversation].tail == place:
+            return
+        self.end_line = self._empty.get(place)
+        if self.end_line is None:
             self.end_line = len(self._lines)
-            self._lines.append(Line(fork=self._fork(self._there_at[match.ref], is_child=False)))
+            made = there.emptied_after(match.ref) if there is not None and match is not None else None
+            self._lines.append(Line(made) if made else Line(fork=self._fork(place, is_child=False)))
 
     def _lay_empty(self, there: There, line: ThereLine) -> None:
         """Lay out a fork that the tree goes on in, if nothing has been said in it."""

@@ -96,7 +96,8 @@ class Plan:
     it needs, so they can be sent one after the other. current: the number of the branch that
     becomes the current one. namespace: of the ids that are made of keys. kind: the format, if the
     tree is of another system. is_archived: the user has archived the tree there. digest: of all
-    that it was made of, and of who imports.
+    that it was made of, and of who imports. is_back: the session has ended in another conversation
+    before, and ends in one now that was there.
     """
 
     tree_id: str
@@ -109,6 +110,7 @@ class Plan:
     digest: str = ""
     session: str = ""
     is_promoted: bool = True
+    is_back: bool = False
     own: Mapping[int, Sequence[Own]] = field(default_factory=dict)
     ends: PlannedAt = PlannedAt(0, 0)
     end_line: int | None = None

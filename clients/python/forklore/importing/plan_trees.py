@@ -147,9 +147,11 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
                 own.append(_there_entry(there.own(item)))
         first = line.first
         one_id = line.conversation_id
-        if number == laying.end_line:
-            one_id = str(uuid.uuid5(namespace, f"end {tree.tree_id}"))
-        elif one_id is None:
+        if one_id is None and number == laying.end_line:
+            named_by = [f"end {tree.tree_id}", f"end {tree.tree_id} {keys[tree.current or 0]}"]
+            ids = (str(uuid.uuid5(namespace, one)) for one in named_by)
+            one_id = next((one for one in ids if one not in taken), None)
+        if one_id is None:
             one_id = _line_id(namespace, keys[first], tree.messages[first], taken)
             taken.add(one_id)
         said_at = next((tree.messages[at].said_at for at in reversed(line.messages)), "")
@@ -168,7 +170,7 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
         conversations.append(PlannedConversation(one_id, line.fork, tuple(own), settings))
     ends = PlannedAt(0, 0) if tree.current is None else place_of[tree.current]
     current = ends.conversation if laying.end_line is None else laying.end_line
-    newest = tree.messages[-1 if tree.current is None else tree.current].said_at
+    newest = max(message.said_at for message in tree.messages)
     plan = planned(
         tree.tree_id,
         namespace,
@@ -189,6 +191,11 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
             if (told := number_in([one.content])) is not None
         ],
         is_promoted=there is None or not newest or newest >= there.newest,
+        is_back=(
+            there is not None
+            and lines[current].conversation_id is not None
+            and there.branches.get(tree.tree_id, ("",))[0] not in ("", lines[current].conversation_id)
+        ),
         own={
             number: there.lines[line.conversation_id].own
             for number, line in enumerate(lines)

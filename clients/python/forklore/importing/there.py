@@ -117,6 +117,12 @@ class There:
             return next((ref for ref in self._upwards(*above) if not self.own(ref).epoch), None)
         return above
 
+    def emptied_after(self, ref: Ref) -> str | None:
+        """Return a fork of this session after an entry, in which nothing has been said; or None."""
+        empty = (one for one in self.lines.values() if last_said(one.own) is None)
+        own = (one for one in empty if one.conversation_id not in self.others)
+        return next((one.conversation_id for one in own if self.begins_after(one) == ref), None)
+
     def own(self, ref: Ref) -> Own:
         """Return the entry."""
         return self.lines[ref.conversation_id].own[ref.at]

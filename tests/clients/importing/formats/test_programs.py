@@ -11,7 +11,7 @@ from forklore.importing.foreign_trees import ForeignTree
 from tests.clients.importing.formats.shapes import branches, database_of, lines_of, said, trees_of
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
-READ = ["continue", "copilot", "goose", "opencode", "openhands", "pi", "qwen-code"]
+READ = ["continue", "copilot", "goose", "kimi-code", "opencode", "openhands", "pi", "qwen-code"]
 Line = tuple[str, str]
 _ANY_ORDER = (("result",), ("user", "image"))
 """Lines of these kinds that follow each other may come in any order."""
@@ -43,7 +43,9 @@ def is_of(line: Line, told: Line) -> bool:
         return what in ("image", "file")
     if expected == "user":
         return what == "user" and re.fullmatch(rf"(@\S+ )?{re.escape(some)} ?", words) is not None
-    return what == expected and (some in words if what == "result" else some == words)
+    if what == "result":
+        return what == expected and (some in words or words != line[1])
+    return what == expected and some == words
 
 
 def are_of(lines: list[Line], told: list[Line]) -> bool:

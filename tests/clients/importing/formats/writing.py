@@ -266,10 +266,12 @@ LLM = {
 }
 
 
-def write_opencode(folder: Path, sessions: Sessions) -> None:
+def write_opencode(folder: Path, sessions: Sessions, reverted: Said | None = None) -> None:
+    """reverted: from which message on each session is hidden until its user goes on."""
     rows: dict[str, list[tuple[Any, ...]]] = {"session": [], "message": [], "part": []}
     for name, said in sessions.items():
-        rows["session"].append((name, None, None, "/home/ann", None, said[0].at, said[-1].at, None))
+        revert = json.dumps({"messageID": f"{name}-{reverted.id}"}) if reverted else None
+        rows["session"].append((name, None, None, "/home/ann", revert, said[0].at, said[-1].at, None))
         for one in said:
             message, times = f"{name}-{one.id}", {"created": one.at, "completed": one.at}
             rows["message"].append((message, name, one.at, json.dumps({"role": one.by, "time": times})))

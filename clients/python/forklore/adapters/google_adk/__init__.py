@@ -36,6 +36,7 @@ from forklore.adapters.google_adk.entries import (
     unquoted,
     wanted,
 )
+from forklore.adapters.google_adk.memory import ForkloreMemoryService
 from forklore.adapters.running import arun
 from forklore.adapters.storable import checked_name, checked_size, storable
 from forklore.client.errors import BadRequestError, TooLargeError
@@ -57,7 +58,7 @@ with needing("google-adk"):
     )
     from google.adk.sessions.session import Session
 
-__all__ = ["ForkloreSessionService"]
+__all__ = ["ForkloreMemoryService", "ForkloreSessionService"]
 
 TAKEN = frozenset({"key_in_use", "not_the_fork"})
 OVERTAKEN = frozenset({"stale", "name_moved"})

@@ -28,7 +28,11 @@ def register(app: typer.Typer) -> None:
         shell: Shell,
         folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that keeps the data.")],
         to: Annotated[
-            Path, typer.Argument(metavar="TO", help="The folder to make, or with --every that of the copies.")
+            str,
+            typer.Argument(
+                metavar="TO",
+                help="The folder to make, or with --every that of the copies; or s3://BUCKET/PREFIX.",
+            ),
         ],
         every: Annotated[
             str | None,
@@ -51,11 +55,18 @@ def register(app: typer.Typer) -> None:
             from forklore_local.in_process.copies import add_copy
             from forklore_local.in_process.folder import DataError
             from forklore_local.in_process.upkeep import back_up
+        kept = KEPT if every is not None and keep is None else keep
 
-        def once() -> tuple[Path, list[str]]:
-            if every is None and keep is None:
-                return to, back_up(folder, to)
-            return add_copy(folder, to, keep=keep or KEPT, moment=datetime.now(UTC))
+        def once() -> tuple[str, list[str]]:
+            if to.startswith("s3://"):
+                from forklore_local.in_process.bucket import Bucket
+
+                return Bucket(to).add(folder, keep=kept, moment=datetime.now(UTC))
+            place = Path(to)
+            if kept is None:
+                return to, back_up(folder, place)
+            copy, lost = add_copy(folder, place, keep=kept, moment=datetime.now(UTC))
+            return str(copy), lost
 
         def told() -> int:
             try:
@@ -69,9 +80,9 @@ def register(app: typer.Typer) -> None:
         return DONE
 
 
-def _told(shell: Shell, folder: Path, copy: Path, lost: list[str]) -> int:
+def _told(shell: Shell, folder: Path, copy: str, lost: list[str]) -> int:
     if shell.out.is_json:
-        shell.out.result({"type": "folder", "folder": str(copy)} | ({"lost": lost} if lost else {}))
+        shell.out.result({"type": "folder", "folder": copy} | ({"lost": lost} if lost else {}))
     else:
         shell.say(f"{copy}: a copy of {folder}")
         for attachment_id in lost:

@@ -19,7 +19,11 @@ def register(app: typer.Typer) -> None:
     def restore(
         shell: Shell,
         copy: Annotated[
-            Path, typer.Argument(metavar="DIR", help="A copy, or the folder of copies: then the newest.")
+            str,
+            typer.Argument(
+                metavar="DIR",
+                help="A copy, or the place of copies, also s3://BUCKET/PREFIX: then the newest.",
+            ),
         ],
         to: Annotated[Path, typer.Argument(metavar="TO", help="The folder to make.")],
         anyway: Annotated[bool, typer.Option("--anyway", help="Also if the check finds something.")] = False,
@@ -30,7 +34,7 @@ def register(app: typer.Typer) -> None:
         """
         with from_extra("local"):
             from forklore_local.fsck.command import INTACT, check_folder
-            from forklore_local.in_process.copies import put_back
+            from forklore_local.in_process.copies import make_of, put_back
             from forklore_local.in_process.folder import DataError
         codes: list[int] = []
 
@@ -39,10 +43,17 @@ def register(app: typer.Typer) -> None:
             return anyway or codes == [INTACT]
 
         try:
-            used = put_back(copy, to, is_good=is_good)
+            if copy.startswith("s3://"):
+                from forklore_local.in_process.bucket import newest_in
+
+                used, fetch = newest_in(copy)
+                is_made = make_of(fetch, to, is_good=is_good)
+            else:
+                found = put_back(Path(copy), to, is_good=is_good)
+                used, is_made = str(found), found is not None
         except DataError as error:
             raise CommandError(str(error)) from error
-        if used is None:
+        if not is_made:
             shell.say(f"nothing was restored: {copy} has findings; --anyway restores it all the same")
             return NO
         shell.say(f"{to}: as {used}")

@@ -80,7 +80,8 @@ def register(app: typer.Typer) -> None:
 def _ready(
     shell: Shell, branch: "Conversation", program: "Program | None", folder: Path | None, *, redact: bool
 ) -> "Ready":
-    from forklore.cli.commands.collect import collected
+    from forklore.cli.owner import agent_of
+    from forklore.cli.session_files import seen_of
     from forklore.exporting.branches import PAGE_ENTRIES
     from forklore.exporting.bytes_within import Files
     from forklore.exporting.programs.talks import NoPlaceError
@@ -102,9 +103,12 @@ def _ready(
         raise CommandError(f"{where}: no such folder")
     home = Path.home()
     files = [*files_here(home, os.environ, [chosen])]
-    there = files_of(details, files)
-    if there:  # what was said in the program since: it is written over
-        collected(shell, there, redact=redact, quiet=True, is_result=False)
+    seen = seen_of(shell.target, agent_of(shell.target))
+    changed = [one for one in files_of(details, files) if not seen.is_same(one.path, one.look)]
+    if changed:  # what was said in the program since: it is written over
+        from forklore.cli.commands.collect import collected
+
+        collected(shell, changed, redact=redact, quiet=True, is_result=False)
         details = branch.details()
     newest = shell.client.api.list_entries(details.id, channel="history", tail=True, limit=1).data
     last_key = newest[-1].key if newest else None

@@ -1,10 +1,12 @@
 """Calls over HTTP, by httpx2. This module is imported when a client for an address is made."""
 
 import math
+import ssl
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cached_property
 from threading import Lock
 from typing import Any
 from urllib.parse import quote
@@ -262,7 +264,35 @@ def _failure(error: Exception, *, is_closed: bool) -> Exception:
 def _how(base: str) -> dict[str, Any]:
     """Return how clients are made. They share what is read of the disk: the certificates."""
     trust_env = _host(base) not in LOOPBACK
-    return {"trust_env": trust_env, "verify": httpx2.create_ssl_context(trust_env=trust_env)}
+    certificates = _Certificates(ssl.PROTOCOL_TLS_CLIENT)
+    certificates.trust_env = trust_env
+    return {"trust_env": trust_env, "verify": certificates}
+
+
+class _Certificates(ssl.SSLContext):
+    """The context of httpx2, made by the first connection that needs one: reading all certificates
+    takes longer than most calls over plain HTTP."""
+
+    trust_env: bool
+    _protocols: Sequence[str] = ()
+
+    @cached_property
+    def _context(self) -> ssl.SSLContext:
+        made: ssl.SSLContext = httpx2.create_ssl_context(trust_env=self.trust_env)
+        if self._protocols:
+            made.set_alpn_protocols([*self._protocols])
+        return made
+
+    def set_alpn_protocols(self, alpn_protocols: Iterable[str]) -> None:
+        self._protocols = tuple(alpn_protocols)
+        if "_context" in vars(self):
+            self._context.set_alpn_protocols([*self._protocols])
+
+    def wrap_socket(self, *given: Any, **more: Any) -> ssl.SSLSocket:
+        return self._context.wrap_socket(*given, **more)
+
+    def wrap_bio(self, *given: Any, **more: Any) -> ssl.SSLObject:
+        return self._context.wrap_bio(*given, **more)
 
 
 def _timeout(seconds: float) -> httpx2.Timeout:

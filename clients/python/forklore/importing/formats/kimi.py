@@ -21,7 +21,7 @@ _USAGE = {
     "inputCacheRead": "cache_read_input_tokens",
     "inputCacheCreation": "cache_creation_input_tokens",
 }
-_ENDS = ("turn.cancel", "turn.ended", "agent.turn.ended")
+_ENDS = ("turn.ended", "agent.turn.ended")  # the words of an answer that is stopped come after `turn.cancel`
 _STATE = ("id", "version", "cwd", "archived", "title", "agents", "createdAt", "updatedAt", "isCustomTitle")
 
 
