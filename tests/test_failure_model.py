@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.failure_model import Proof, by_failure, checks, failures, proofs, table
+from tests.failure_model import PAGE, Proof, by_failure, checks, failures, proofs, table
 from tests.test_layering import PARTS
 
 PROJECT = Path(__file__).parents[1]
@@ -47,6 +47,17 @@ def test_the_code_that_the_page_names_for_a_failure_exists() -> None:
     named = {word for row in failures().values() for word in in_code(row[1]) if "/" in word}
 
     assert [word for word in sorted(named) if not any((room / word).exists() for room in rooms)] == []
+
+
+def test_the_tests_that_the_page_names_about_recall_exist() -> None:
+    section = PAGE.read_text(encoding="utf-8").partition("### What is shown about recall\n")[2]
+    lines = [line for line in section.partition("\n## ")[0].splitlines() if "tests/" in line]
+
+    assert len(lines) >= 10
+    for line in lines:
+        told = in_code(line.split(" | ")[1])
+        text = "".join((PROJECT / one).read_text() for one in told if "/" in one)
+        assert [one for one in told if "/" not in one and one not in text] == []
 
 
 def test_the_gate_runs_every_check_of_the_page_but_the_template() -> None:

@@ -10,17 +10,20 @@ TOPICS = {"hotel": 0, "inn": 0, "lodging": 0, "fish": 1, "sardine": 1, "train": 
 
 
 class Model:
-    """Makes vectors of texts. asked: all texts that it was shown. error: what it raises."""
+    """Makes vectors of texts. asked: all texts that it was shown. error: what it raises. refused:
+    of what it makes none.
+    """
 
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.error: Exception | None = None
+        self.refused = set[str]()
 
-    def __call__(self, texts: list[str]) -> list[list[float]]:
+    def __call__(self, texts: list[str]) -> list[list[float] | None]:
         if self.error is not None:
             raise self.error
         self.asked += texts
-        return vectors_of(texts)
+        return [None if text in self.refused else vector_of(text) for text in texts]
 
 
 def vectors_of(texts: list[str]) -> list[list[float]]:

@@ -54,6 +54,7 @@ class Qwen(Program):
     }
     own_texts = (
         *("--- Content from referenced files ---", "--- End of content ---", "Content from .*"),
+        "Recent visual snapshots preserved .*",
         r"Got it\. Thanks for the additional context!",  # the answer to a summary, which nobody has said
     )
     story = Story(
@@ -120,7 +121,8 @@ class Qwen(Program):
             terminal.press("Escape")
             world.wait_for_stored(self.store, "Once 0 Once 1")
         start = lines_of(*begun)
-        after = [*lines_of(one.paint), SUMMARISED, *lines_of(one.colour, one.long)]
+        kept = ("image", "square.png")  # it copies the last pictures behind a summary
+        after = [*lines_of(one.paint), SUMMARISED, kept, *lines_of(one.colour, one.long)]
         tree = {
             "current": [*start, *after],
             "rewound": [*start, *lines_of(one.sell)],

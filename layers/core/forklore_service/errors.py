@@ -224,13 +224,14 @@ class UnavailableError(ForkloreError):
 
 
 class TextRefusedError(UnavailableError):
-    """The model of recall refuses a text, and would do so again."""
+    """The model of recall refuses a question, or all that it is asked, and would do so again."""
 
 
 class StoreFailedError(ForkloreError):
     """The folder that keeps the data cannot be used. To try again is in vain until somebody helps.
 
-    reason: `full`, `failed`, `read_only`, `damaged` or `replaced`.
+    reason: `full`, `failed`, `read_only`, `damaged` or `replaced`; `model` for one of recall beside
+    which another program uses another one.
     """
 
     status = 507

@@ -285,7 +285,7 @@ class Survey:
         vector = items.vector(item)
         _require(ids.is_uuid(vector.conversation_id) and ids.is_entry_id(vector.entry_id))
         _require(keys.vector(key.partition, *vector[:3]) == key and 0 <= vector.piece < PIECES_MAX)
-        _require(bool(vector.model) and bool(vector.packed))
+        _require(bool(vector.model) and (bool(vector.packed) or vector.shelf is None))
         whole = items.vector_item(key.partition, vector)
         _require(all(item.get(name) == whole.get(name) for name in ("V", "g", "c")))
         of = vector.conversation_id, vector.entry_id

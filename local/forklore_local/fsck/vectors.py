@@ -32,5 +32,5 @@ def check(tree: Tree) -> Iterator[Finding]:
         for model, size, shelf in pieces.values():
             if shelf not in (None, tree.group.shelf):
                 yield Finding(first, "stray_vec", "its tree is on another one", RULE, tree.group_id)
-            if size != lengths.setdefault(model, size):
+            if size and size != lengths.setdefault(model, size):
                 yield Finding(first, "wrong_vec", "it is as long as no other one", RULE, tree.group_id)

@@ -19,7 +19,7 @@ from forklore_service.storage.table import LOOKS_MAX, Table
 from forklore_service.usecases.shared import tree_rows
 from forklore_service.usecases.shared.over_all import shown_ends
 from forklore_service.usecases.shared.searched import texts_of
-from forklore_service.usecases.shared.vectors import ENTRIES_AT_ONCE, PACKED_BYTES, embed
+from forklore_service.usecases.shared.vectors import ENTRIES_AT_ONCE, embed, is_placed
 
 ROWS_AT_ONCE = 1_000
 
@@ -28,28 +28,31 @@ ROWS_AT_ONCE = 1_000
 class Counted:
     """How many history entries with text have vectors, and of which model.
 
-    model: the one that is looked for. waiting: entries that have none of it. others: how many of
-    them have vectors of another model, by its name.
+    model: the one that is looked for. waiting: entries that have none of it. refused: those of
+    which it refuses a piece. others: how many of the waiting ones have vectors of another model, by
+    its name.
     """
 
     model: str
     embedded: int = 0
     waiting: int = 0
+    refused: int = 0
     others: Counter[str] = field(default_factory=Counter)
 
     @property
     def entries(self) -> int:
-        return self.embedded + self.waiting
+        return self.embedded + self.waiting + self.refused
 
 
 class _Part(NamedTuple):
     """Of a conversation. embedded: how many entries have vectors of the model. waiting: which have
-    none of it. others: the models of these.
+    none of it. refused: of which it refuses a piece. others: the models of those that wait.
     """
 
     conversation_id: str
     embedded: int
     waiting: Sequence[EntryId]
+    refused: Sequence[EntryId]
     others: Counter[str]
 
 
@@ -79,16 +82,19 @@ class Embedding:
                 for part in self._parts(tree):
                     counted.embedded += part.embedded
                     counted.waiting += len(part.waiting)
+                    counted.refused += len(part.refused)
                     counted.others += part.others
             return counted
 
     def rebuild(self, done: Callable[[int], None]) -> None:
         """Make the vectors that entries lack, in place of those of other models.
 
-        Each transaction of vectors is kept, so one that was killed goes on where it was. done: is
-        told how many more entries have theirs. Raises DataError if the model does not answer.
+        What the model refused is asked for again: a function may have been mended. Each transaction
+        of vectors is kept, so one that was killed goes on where it was. done: is told how many more
+        entries have theirs. Raises DataError if the model does not answer.
         """
         with _told():
+            self._opened.keep_model()
             for tree in self._trees():
                 if not any(self._rebuilt(tree, done, look) for look in range(LOOKS_MAX)):
                     raise DataError("a tree keeps changing; try again")
@@ -106,8 +112,9 @@ class Embedding:
         self._table.pause(look)
         tree = self._live(group_id)
         for part in self._parts(group_id) if tree else ():
-            for at in range(0, len(part.waiting), ENTRIES_AT_ONCE):
-                some = part.waiting[at : at + ENTRIES_AT_ONCE]
+            wanted = [*part.waiting, *part.refused]
+            for at in range(0, len(wanted), ENTRIES_AT_ONCE):
+                some = wanted[at : at + ENTRIES_AT_ONCE]
                 tree = self._live(group_id)
                 if (
                     tree is None
@@ -126,18 +133,17 @@ class Embedding:
         for conversation_id, end in shown_ends(
             self._table, group_id, self._table.read.last_entries(group_id)
         ).items():
-            has, others = set[EntryId](), dict[EntryId, str]()
+            has, refused, others = set[EntryId](), set[EntryId](), dict[EntryId, str]()
             for one in self._table.read.vectors(group_id, conversation_id, first=FIRST, last=end):
-                is_whole = one.shelf is not None or len(one.packed) != PACKED_BYTES
-                if one.model == self._nearness.model and is_whole:
-                    has.add(one.entry_id)
+                if one.model == self._nearness.model and is_placed(one):
+                    (has if one.packed else refused).add(one.entry_id)
                 else:
                     others[one.entry_id] = one.model
             wanted = self._table.read.history_ids(group_id, conversation_id, first=FIRST, last=end)
-            lacking = [one for one in wanted if one not in has]
+            lacking = [one for one in wanted if one not in has | refused]
             waiting = [*self._with_text(group_id, lacking)]
             of_others = Counter(others[one] for one in waiting if one in others)
-            yield _Part(conversation_id, len(has), waiting, of_others)
+            yield _Part(conversation_id, len(has - refused), waiting, sorted(refused), of_others)
 
     def _with_text(self, group_id: str, entry_ids: Sequence[EntryId]) -> Iterator[EntryId]:
         for at in range(0, len(entry_ids), ENTRIES_AT_ONCE):

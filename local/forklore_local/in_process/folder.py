@@ -13,6 +13,7 @@ from forklore_local.embedded.rows import LAYOUT, PUT, row_of
 from forklore_local.embedded.turn import TURN
 from forklore_local.embedded.vectors import LAYOUT as VECTORS
 from forklore_local.in_process.objects import ATTACHMENTS
+from forklore_local.in_process.one_model import MODEL
 from forklore_local.in_process.outbox import MESSAGES, TELLER
 
 FILE = "forklore.db"
@@ -31,7 +32,7 @@ MOVED_ELSEWHERE = (
 """What is said of their data."""
 OWNER_ONLY, OWNER_ONLY_FOLDER, OTHERS_RIGHTS = 0o600, 0o700, 0o077
 IGNORED = ".gitignore"
-BESIDE = {IGNORED, OLD_LOCK, TELLER, TURN, ATTACHMENTS}
+BESIDE = {IGNORED, OLD_LOCK, TELLER, TURN, ATTACHMENTS, MODEL}
 
 
 class DataError(Exception):

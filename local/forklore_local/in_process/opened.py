@@ -11,6 +11,7 @@ from forklore_local.embedded.engine import NAME, Engine
 from forklore_local.embedded.rows import LAYOUT
 from forklore_local.in_process.folder import prepared
 from forklore_local.in_process.objects import ATTACHMENTS, FolderObjects
+from forklore_local.in_process.one_model import OneModel
 from forklore_local.in_process.outbox import MESSAGES, note
 from forklore_local.in_process.worker import Worker
 from forklore_service.domain.meaning import Nearness
@@ -81,12 +82,13 @@ class Opened:
         self.database = open_database(self.folder)
         self.engine = Engine(self.database, name=name, told=note)
         self.objects = FolderObjects(None if self.folder is None else self.folder / ATTACHMENTS)
+        self._model = OneModel(nearness, self.folder) if nearness and self.folder else nearness
         self._threads = ReadThreads(READS_AT_ONCE, thread_name_prefix="forklore-read")
         self.table = Table(
             Connection(self.engine, name, Clock()),
             threads=self._threads,
             objects=self.objects,
-            nearness=nearness,
+            nearness=self._model,
             by_meaning=True,
         )
         self.worker = Worker(
@@ -102,6 +104,11 @@ class Opened:
         if folder is not None:
             self.worker.start()
 
+    def keep_model(self) -> None:
+        """Keep the folder's model, as the first recall does. Raises StoreFailedError."""
+        if isinstance(self._model, OneModel):
+            self._model.keep()
+
     def close(self) -> None:
         """Stop the worker and close the database. In a forked process: do nothing."""
         if os.getpid() == self.process:
@@ -109,3 +116,5 @@ class Opened:
             self._threads.shutdown(wait=False)
             self.database.close()
             self.objects.close()
+            if isinstance(self._model, OneModel):
+                self._model.close()

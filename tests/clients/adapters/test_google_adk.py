@@ -19,7 +19,7 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from forklore import AsyncForklore, role_of, text_of
-from forklore.adapters.google_adk import ForkloreSessionService
+from forklore.adapters.google_adk import ForkloreMemoryService, ForkloreSessionService
 from tests.clients.adapters.services import Service
 from tests.clients.adapters.wires import Killed, Wire
 
@@ -316,6 +316,23 @@ async def test_a_fork_before_an_invocation_has_the_state_of_then(
         await ours.fork(source)
 
 
+async def test_a_fork_before_an_invocation_that_a_rewind_takes_away_meanwhile(
+    ours: ForkloreSessionService, client: AsyncForklore
+) -> None:
+    source = await turns(ours)
+
+    class Late(ForkloreSessionService):
+        async def _read(self, name: str, **how: Any) -> Any:
+            if (session := await got(ours)) == source:
+                await ours.append_event(session, rewound("i2"))
+                await ours.append_event(session, said("another", "i3"))
+            return await super()._read(name, **how)
+
+    fork = await Late(client).fork(source, session_id="f", before_invocation="i3")
+    assert texts(fork) == ["question 1", "answer 1", "question 2", "answer 2"]
+    assert texts(await got(ours)) == ["question 1", "answer 1", "another"]
+
+
 async def test_a_rewind_is_a_fork_with_the_state_of_creation(
     ours: ForkloreSessionService, client: AsyncForklore
 ) -> None:
@@ -513,3 +530,33 @@ async def test_people_see_who_said_what(ours: ForkloreSessionService, client: As
         ("system", "[returned {'result': 'paid'}]"),
         ("ai", "Done."),
     ]
+
+
+async def test_the_memory_finds_what_the_sessions_of_the_user_show_now(
+    client: AsyncForklore, ours: ForkloreSessionService
+) -> None:
+    memory = ForkloreMemoryService(client, hits=3)
+    session = await ours.create_session(**S)
+    await ours.append_event(session, said("The hotel in Lisbon."))
+    await ours.append_event(session, said("A hotel with a quiet yard.", "i2", "guide"))
+    fork = await ours.fork(session, session_id="fork", before_invocation="i2")
+    await ours.append_event(fork, said("No hotel but a boat.", "i3"))
+    others = await ours.create_session(app_name="trip", user_id="ann/2", session_id="s")
+    await ours.append_event(others, said("A hotel of somebody else."))
+    await memory.add_session_to_memory(session)
+
+    async def found(query: str = "hotel") -> set[tuple[str | None, str | None]]:
+        answer = await memory.search_memory(**WHO, query=query)
+        return {(one.author, text_in(one.content)) for one in answer.memories}
+
+    lisbon, yard = ("user", "The hotel in Lisbon."), ("guide", "A hotel with a quiet yard.")
+    boat = ("user", "No hotel but a boat.")
+    assert await found() == {lisbon, yard, boat}
+    assert await found("?") == await found(" ") == set()
+    await ours.delete_session(**WHO, session_id="s")
+    assert await found() == {lisbon, boat}
+
+
+def text_in(content: types.Content) -> str | None:
+    [part] = content.parts or []
+    return part.text

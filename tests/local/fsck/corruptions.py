@@ -872,7 +872,7 @@ CORRUPTIONS = [
         "wrong_user_tree",
         lambda m: m.change(m.mine("ann", MEANT), shelf=text("0" * 16)),
     ),
-    a("a vector without numbers", "malformed_vec", lambda m: m.change(meant(m, 2), v=binary(b""))),
+    a("no numbers, but in the index", "malformed_vec", lambda m: m.change(meant(m, 0), v=binary(b""))),
     a(
         "a vector of a piece that no entry has",
         "malformed_vec",

@@ -5,14 +5,15 @@ from pathlib import Path
 import pytest
 
 from forklore import Forklore
+from forklore.client.errors import ApiError
 from forklore_local.embedded.engine import NAME, Engine
 from forklore_local.in_process import embedding as rebuilding
 from forklore_local.in_process.embedding import Embedding
 from forklore_local.in_process.folder import DataError
 from forklore_local.in_process.opened import open_database
 from tests.service.reliability.intact import assert_intact
-from tests.support import tables
-from tests.support.meaning import vectors_of
+from tests.support import meaning, tables
+from tests.support.meaning import Model, by_length, vectors_of
 
 TOPICS, OTHER = "tests.support.meaning:vectors_of", "tests.support.meaning:by_length"
 TEXTS = {"The inn.", "A hotel.", "A train.", "Sardine."}
@@ -59,6 +60,14 @@ def rebuild(folder: Path, named: str, *, steps: int = 99) -> int:
     return sum(told)
 
 
+def check(folder: Path) -> None:
+    database = open_database(folder)
+    try:
+        assert_intact(tables.Store(Engine(database), NAME, database=database))
+    finally:
+        database.close()
+
+
 def test_one_that_is_killed_goes_on_also_with_another_model(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,11 +82,7 @@ def test_one_that_is_killed_goes_on_also_with_another_model(
     assert (counted(folder, OTHER), rebuild(folder, OTHER)) == ((4, 0, []), 0)
     assert rebuild(folder, TOPICS) == 4
 
-    database = open_database(folder)
-    try:
-        assert_intact(tables.Store(Engine(database), NAME, database=database))
-    finally:
-        database.close()
+    check(folder)
 
 
 def test_a_recall_after_it_makes_no_vector(folder: Path) -> None:
@@ -112,3 +117,48 @@ def test_a_folder_without_data_is_told_and_a_model_that_fails(folder: Path, tmp_
         Embedding(tmp_path / "other", TOPICS)
     with Embedding(folder, "builtins:len") as embedding, pytest.raises(DataError, match="model of recall"):
         embedding.count()
+
+
+def test_a_text_that_the_model_refuses_is_told_and_asked_for_again_only_by_a_rebuild(folder: Path) -> None:
+    taken = Model()
+    refusing = Model()
+    refusing.refused = {"A hotel."}
+    with Forklore.local(user="ann", data=folder, recall=refusing) as fl:
+        fl.conversation().say("user", "The inn of Faro.")
+        assert [hit.line.text for hit in fl.recall("lodging", limit=3)] == [
+            "The inn of Faro.",
+            "The inn.",
+            "A train.",
+        ]
+    with Forklore.local(user="ann", data=folder, recall=taken) as fl:
+        fl.recall("lodging")
+    assert "A hotel." not in taken.asked
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(meaning, "vectors_of", refusing)
+        with Embedding(folder, TOPICS) as embedding:
+            found = embedding.count()
+            assert (found.embedded, found.waiting, found.refused) == (3, 1, 1)
+            embedding.rebuild(lambda _: None)
+            assert (embedding.count().embedded, embedding.count().refused) == (4, 1)
+    assert rebuild(folder, TOPICS) == 1
+    assert counted(folder, TOPICS) == (5, 0, [])
+    check(folder)
+
+
+def test_while_a_program_recalls_another_model_is_refused_in_the_folder(folder: Path) -> None:
+    with Forklore.local(user="ann", data=folder, recall=Model()) as fl:
+        assert rebuild(folder, OTHER) == 4
+        assert len(fl.recall("lodging")) == 3
+        with Forklore.local(user="ann", data=folder, recall=Model()) as same:
+            assert len(same.recall("lodging")) == 3
+        with Forklore.local(user="ann", data=folder, recall=by_length) as other:
+            with pytest.raises(ApiError, match="another program recalls") as raised:
+                other.recall("lodging")
+            assert (raised.value.code, next(iter(other.search("+inn"))).line.text) == (
+                "store_failed",
+                "The inn.",
+            )
+        with pytest.raises(DataError, match="another program recalls"):
+            rebuild(folder, OTHER)
+        assert counted(folder, OTHER) == (1, 3, [3])
+    assert rebuild(folder, OTHER) == 3

@@ -14,7 +14,7 @@ _MADE = re.compile(r"0[0-9a-f]{7}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _PSEUDONYM = re.compile(r"erased-[0-9a-f]{32}")
 _SHARD = re.compile(r"TREES#\d")
-ANY = {"ttl", "nonce", "version", "changes", "promotions", "memberChange", "passes", "spreading"}
+ANY = {"ttl", "nonce", "version", "changes", "promotions", "memberChange", "passes", "spreading", "shelf"}
 """Attributes that may differ: they say when, by which attempt, or how often something changed."""
 MOVED = {"L1", "moves"}
 

@@ -56,6 +56,7 @@ PURPOSES: Mapping[str, set[str]] = {
     "clearing up": {"ConditionCheck GROUP"},
     "naming": {"Update NAME"},
     "letting go": {"Put JOB", "Update FILE"},
+    "shelving": {"ConditionCheck SHELF"},
 }
 """The purpose of a transaction is the first of these whose writes are all in it."""
 EXPRESSIONS = ("ConditionExpression", "UpdateExpression")
@@ -181,6 +182,8 @@ def _kind(key: Mapping[str, Any]) -> str:
     partition, sort = key["PK"]["S"], key["SK"]["S"]
     if partition.startswith("USER#") and sort.startswith("FILE#"):
         return "USER_FILE"
+    if partition.startswith("USER#") and sort == "SHELF":
+        return "SHELF"
     is_of_sort = sort.startswith(("NAME#", "REF#")) or ("#" not in partition and partition != "JOB")
     place = sort if is_of_sort else partition
     return "ENTRY" if place[0].isdigit() else str(place.partition("#")[0])

@@ -46,6 +46,7 @@ from tests.service.reliability.world import (
     NEW,
     NOT_YET_SILENT_SECONDS,
     OTHER,
+    OWN,
     PASSED,
     PASSED_FORK,
     PLANNER,
@@ -63,6 +64,7 @@ from tests.service.reliability.world import (
     dead,
     dead_family,
     delete_unused,
+    embedded_own,
     family,
     give_up_and_clear,
     handed_over,
@@ -74,6 +76,7 @@ from tests.service.reliability.world import (
     lengthy,
     nearly_erased,
     offered,
+    recall,
     removed_both,
     removed_first,
     run_deletion,
@@ -85,6 +88,7 @@ from tests.service.reliability.world import (
     thought,
     twig_removed,
     untitled,
+    with_index,
 )
 from tests.support.mailbox import Mailbox, Message
 from tests.support.tables import Store
@@ -488,6 +492,25 @@ def erase_beside(
         settle(store)
         assert_intact(store, settled=True)
         hold(is_so(Process(store), store))
+
+
+def shelve_beside_an_erasure(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that no tree comes on a shelf whose name is gone.
+
+    Bob makes a tree when a worker has already read the list of his trees. A recall there has read
+    the name of his shelf. Then the worker deletes what it has read, and that name.
+    """
+
+    def work_on() -> None:
+        process = Process(store)
+        assert process.ask("deleteConversation", BOB, conversationId=OWN).status == 204
+        process.table.delete([keys.shelf("bob")])
+
+    with built(embedded_own, endpoint).copy(endpoint) as store:
+        assert Process(store).ask("appendEntry", BOB, conversationId=NEW, **said("new")).status == 201
+        process = Process(store, first_write(work_on), rewrite=rewrite)
+        hold(with_index(recall(BOB, NEW)).run(process, World(), None).status == 200)
+        assert_intact(store)
 
 
 def _title(process: Process) -> None:
@@ -984,6 +1007,7 @@ HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     "erase beside a fork and a removal": partial(erase_beside, _fork_and_remove_a_branch, _has_no_words),
     "erase beside a new member": partial(erase_beside, _share, _mia_came_last, of=silent),
     "erase before the next answer": erase_before_the_next_answer,
+    "shelve a tree beside an erasure": shelve_beside_an_erasure,
     "two workers erase": partial(
         erase_beside, run_erasures, lambda process, _store: _shown(process)["entries"] == 1
     ),

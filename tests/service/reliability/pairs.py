@@ -51,6 +51,7 @@ from tests.service.reliability.world import (
     delete,
     delete_unused,
     drop,
+    embedded_erasing,
     family,
     finish,
     full,
@@ -63,6 +64,7 @@ from tests.service.reliability.world import (
     offered_answering,
     part,
     passed,
+    peaceful,
     point,
     post,
     read,
@@ -81,6 +83,7 @@ from tests.service.reliability.world import (
     turn,
     untitled,
     unused,
+    with_index,
     work,
 )
 from tools.catalogue import CARDS
@@ -682,6 +685,17 @@ PAIRS: dict[str, Pair] = {
     "offer, delete and the worker": pair("offer", (_DELETE, _work_off(ROOT)), is_endless=True),
     "fork, delete and the worker": pair(_FORK, (_DELETE, _work_off(ROOT)), is_endless=True),
     "recall, delete and the worker": pair(recall(), (_DELETE, _work_off(ROOT)), is_endless=True),
+    "recall, recall in another tree": pair(
+        with_index(recall(of=peaceful)), with_index(recall(of_=GIVEN, of=peaceful)), is_endless=True
+    ),
+    "recall where a shelf is known, recall in another tree": pair(
+        with_index(recall(BOB, FORK, of=embedded_erasing)),
+        with_index(recall(of_=CHILD, of=embedded_erasing)),
+        is_endless=True,
+    ),
+    "recall, accept": pair(
+        with_index(recall(of_=GIVEN, of=offered)), with_index(OPERATIONS["accept"]), is_endless=True
+    ),
     "recall, erase": pair(recall(of=left), work(run_erasures, of=left), is_endless=True, gone=WORDS),
     "recall, recall": pair(recall(), recall(BOB), is_endless=True),
     "recall, recall in a fork": pair(recall(), recall(BOB, FORK), is_endless=True),
@@ -903,6 +917,7 @@ PAIRS: dict[str, Pair] = {
             "append": append(BOB, to=GIVEN),
             "fork": post("forkConversation", BOB, conversationId=GIVEN, id=NEW),
             "promote": post("promoteConversation", BOB, conversationId=GIVEN_FORK),
+            "recall": recall(BOB, GIVEN),
         }.items()
     },
     "list of forks, fork and promote": pair(

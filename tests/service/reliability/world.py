@@ -917,13 +917,32 @@ def recall(caller: Caller = ANN, of_: str = ROOT, *, of: Any = family) -> Operat
     return Operation(run, of=of)
 
 
+def with_index(one: Operation) -> Operation:
+    """Return an operation of a service whose table has the index of vectors."""
+
+    def run(process: Process, world: World, key: str | None) -> Answer:
+        process.table.by_meaning = True
+        return one.run(process, world, key)
+
+    return replace(one, run=run)
+
+
 def _embedded(_store: Store, process: Process, _made: dict[str, str]) -> None:
-    assert recall().run(process, World(), None).status == 200
+    assert with_index(recall()).run(process, World(), None).status == 200
+
+
+def _embedded_own(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    assert with_index(recall(BOB, OWN)).run(process, World(), None).status == 200
+
+
+def embedded_own(endpoint: Endpoint) -> World:
+    """Return the world of a user with a shelf, whose erasure waits."""
+    return build(endpoint, _family, _to_erase, _embedded_own, _erase)
 
 
 def embedded_erasing(endpoint: Endpoint) -> World:
     """Return the world of a user whose entries have vectors, and whose erasure waits."""
-    return build(endpoint, _family, _to_erase, _embedded, _erase)
+    return build(endpoint, _family, _to_erase, _embedded, _embedded_own, _erase)
 
 
 def embedded_removed(endpoint: Endpoint) -> World:

@@ -16,6 +16,7 @@ from forklore_service.storage.bedrock import COHERE, TITAN, Cohere, Titan, make_
 from forklore_service.storage.embedded_texts import REMOTE_AT_ONCE, EmbeddedTexts
 from forklore_service.storage.schema import DIMENSIONS
 from forklore_service.usecases.background.embedding import embed
+from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.service import Process
 from tests.service.reliability.world import said
 from tests.support.meaning import vector_of
@@ -23,6 +24,7 @@ from tests.support.tables import Store
 from tools.harness.service import Answer
 
 ANN = Caller("ann")
+REFUSED = "what the model refuses"
 
 
 class Bedrock(NamedTuple):
@@ -54,6 +56,8 @@ def bedrock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bedrock]:
             else:
                 answer = json.dumps({"embedding": vector_of(body["inputText"]), "inputTextTokenCount": 1})
             status, code, text = failing[0] if failing else (200, "", answer)
+            if any(REFUSED in one for one in body.get("texts", [body.get("inputText", "")])):
+                status, code, text = 400, "ValidationException", "{}"
             self.send_response(status)
             if code:
                 self.send_header("x-amzn-ErrorType", code)
@@ -162,7 +166,33 @@ def test_a_failure_is_one_error_that_names_no_text(
         getattr(bedrock, ask)(["secret"])
     assert "secret" not in str(failed.value)
     assert failed.value.__cause__ is None
-    assert len(bedrock.asked) == (3 if status in {429, 500} else 1)
+    asked_again = {429: 3, 500: 3, 400: 2}  # of a refused text, by another one
+    assert len(bedrock.asked) == asked_again.get(status, 1)
+
+
+@pytest.mark.parametrize("ask", ["titan", "cohere"])
+def test_a_text_that_it_refuses_is_marked_and_stops_no_other_one(
+    process: Process, bedrock: Bedrock, store: Store, ask: str
+) -> None:
+    process.table.by_meaning = True
+    process.table.nearness = EmbeddedTexts(getattr(bedrock, ask), ask, is_remote=True)
+    trip = say(process, *(f"inn {at}" if at != 11 else REFUSED for at in range(20)))
+    embed(process.table, process.table.nearness, trip, None)
+    made = len(bedrock.asked)
+
+    assert process.table.connection.usage.refused_texts == 1
+    for more in ({}, {"conversationId": trip}):
+        assert len(search(process, searchType="semantic", limit=50, **more).body["data"]) == 19
+    assert len(search(process, searchType="fulltext", conversationId=trip).body["data"]) == 0
+    late = Process(store)
+    late.table.by_meaning = True
+    late.table.nearness = EmbeddedTexts(getattr(bedrock, ask), ask, is_remote=True)
+    embed(late.table, late.table.nearness, trip, None)
+    assert len(bedrock.asked) == made + 1, "the question alone"
+    asked = {"query": REFUSED, "conversationId": trip}
+    assert late.ask("searchConversations", ANN, **asked, searchType="semantic").status == 503
+    assert len(late.ask("searchConversations", ANN, **asked, searchType="fulltext").body["data"]) == 1
+    assert_intact(store)
 
 
 def test_in_a_conversation_each_text_is_sent_once_and_found_by_what_it_means(
@@ -224,7 +254,7 @@ def test_what_was_answered_before_a_failure_is_not_asked_and_paid_again(bedrock:
     texts = [f"inn {number}" for number in range(40)]
     down = [texts[-1]]
 
-    def embed(some: list[str]) -> list[Sequence[float]]:
+    def embed(some: list[str]) -> list[Sequence[float] | None]:
         answered = bedrock.titan([one for one in some if one not in down])
         if len(answered) < len(some):
             raise UnavailableError("throttled")

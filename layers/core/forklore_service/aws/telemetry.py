@@ -176,10 +176,11 @@ def log_embedded(*, trees: int, parked: int, is_finished: bool, watch: Stopwatch
     """Log a batch of the table's stream, of whose entries vectors are made.
 
     trees: how many it was about. parked: of how many of them it failed. is_finished: whether none
-    of it comes again.
+    of it comes again. Texts that the model refuses are counted, too.
     """
-    fields = {"trees": trees, "parked": parked, "finished": is_finished, "ms": watch.ms}
-    _log_metrics("embedded", {**fields, **of_dynamodb(usage)}, [(BY_STACK, rare(usage))])
+    fields = {"trees": trees, "parked": parked, "refused": usage.refused_texts, "finished": is_finished}
+    told = {**fields, "ms": watch.ms, **of_dynamodb(usage)}
+    _log_metrics("embedded", told, [(BY_STACK, rare(usage))])
 
 
 def of_dynamodb(usage: Consumption) -> dict[str, float]:

@@ -36,9 +36,10 @@ class Nearness(Protocol):
         ...
 
     def vectors(self, texts: Sequence[str]) -> list[bytes]:
-        """Return the vector of each text, packed. All of one `model` are equally long.
+        """Return the vector of each text, packed; empty for a text that the model refuses.
 
-        Raises UnavailableError if the model does not answer.
+        All others of one `model` are equally long. Raises UnavailableError if the model does not
+        answer.
         """
         ...
 

@@ -25,7 +25,8 @@ INDEXED_MAX = 127
 class Vector(NamedTuple):
     """The vector of a piece of an entry. model: what made it. packed: its numbers, as that does.
 
-    shelf: where a search over all trees finds it; None: it does not.
+    packed: empty if the model refuses the piece's text, which then has none and is not asked for
+    again. shelf: where a search over all trees finds it; None: it does not.
     """
 
     conversation_id: str
@@ -76,7 +77,7 @@ class Known(NamedTuple):
 
     def and_then(self, stop: EntryId, vectors: Iterable[Vector]) -> "Known":
         """Return these vectors with those of later entries, which are all before `stop`."""
-        later = sorted(vectors, key=lambda one: (one.entry_id, one.piece))
+        later = sorted(filter(lambda one: one.packed, vectors), key=lambda one: (one.entry_id, one.piece))
         return Known(
             stop,
             (*self.entry_ids, *(one.entry_id for one in later)),

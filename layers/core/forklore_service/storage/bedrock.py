@@ -7,9 +7,10 @@ request takes up to 96 texts, and says whether they are searched or searched for
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
@@ -21,6 +22,9 @@ from forklore_service.storage.schema import DIMENSIONS
 TITAN, COHERE = "amazon.titan-embed-text-v2:0", "cohere.embed-v4:0"
 ASKED_AT_ONCE = 16
 """How many texts are under way at a time."""
+TAKEN = "Which text does any model take?"
+"""What a model is asked that has refused a text: it may refuse all, for one that is not there."""
+Make: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
 
 
 def make_model_client(endpoint: str | None = None, *, region: str | None = None) -> Any:
@@ -67,35 +71,52 @@ class _Model:
             raise UnavailableError(f"the model of recall failed: {type(error).__name__}") from None
         return found
 
+    def taken(self, texts: list[str], make: Make) -> list[Sequence[float] | None]:
+        """Return the vectors that `make` makes; None of each text that the model alone refuses.
+
+        Raises TextRefusedError if it refuses TAKEN, too: then it is not this text.
+        """
+        try:
+            return [*make(texts)]
+        except TextRefusedError:
+            if len(texts) < 2:
+                make([TAKEN])
+                return [None]
+        half = len(texts) // 2
+        return [*self.taken(texts[:half], make), *self.taken(texts[half:], make)]
+
 
 class Titan(_Model):
     """Returns a vector of each text, each by a request."""
 
-    def __call__(self, texts: list[str]) -> list[Sequence[float]]:
+    def __call__(self, texts: list[str]) -> list[Sequence[float] | None]:
         """Raises UnavailableError, which names the error's code and nothing of a text."""
         if len(texts) < 2:
             return [self._vector_of(text) for text in texts]
         with ThreadPoolExecutor(min(ASKED_AT_ONCE, len(texts))) as threads:
             return [*threads.map(self._vector_of, texts)]
 
-    def _vector_of(self, text: str) -> Sequence[float]:
-        found = self.ask(TITAN, {"inputText": text, "dimensions": DIMENSIONS, "normalize": True})
-        vector: Sequence[float] = _in(found, "embedding")
+    def _vector_of(self, text: str) -> Sequence[float] | None:
+        [vector] = self.taken([text], self._one_by_one)
         return vector
+
+    def _one_by_one(self, texts: list[str]) -> list[Sequence[float]]:
+        asked = ({"inputText": text, "dimensions": DIMENSIONS, "normalize": True} for text in texts)
+        return [_in(self.ask(TITAN, one), "embedding") for one in asked]
 
 
 class Cohere(_Model):
     """Returns a vector of each of at most 96 texts, by one request."""
 
-    def __call__(self, texts: list[str]) -> list[Sequence[float]]:
+    def __call__(self, texts: list[str]) -> list[Sequence[float] | None]:
         """Return vectors of texts that are searched. Raises UnavailableError, as Titan does."""
-        return self._vectors(texts, "search_document")
+        return self.taken(texts, partial(self._vectors, "search_document"))
 
-    def of_questions(self, texts: list[str]) -> list[Sequence[float]]:
+    def of_questions(self, texts: list[str]) -> list[Sequence[float] | None]:
         """Return vectors of texts that are searched for. Raises as `__call__` does."""
-        return self._vectors(texts, "search_query")
+        return self.taken(texts, partial(self._vectors, "search_query"))
 
-    def _vectors(self, texts: list[str], of: str) -> list[Sequence[float]]:
+    def _vectors(self, of: str, texts: list[str]) -> list[Sequence[float]]:
         asked = {"texts": texts, "input_type": of, "embedding_types": ["float"]}
         found = self.ask(COHERE, asked | {"output_dimension": DIMENSIONS})
         vectors: list[Sequence[float]] = _in(found, "embeddings", "float")

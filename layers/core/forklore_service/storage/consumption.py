@@ -21,6 +21,7 @@ class Consumption:
     read_units, write_units: the units of the calls that succeeded. DynamoDB does not report the
     units of the others.
     heads_ahead: 1 if the request found a HEAD far ahead of the clock.
+    refused_texts: of how many texts the model of recall refused to make vectors.
     clock_offset_ms: what was added to this machine's clock. None: before the first answer.
     largest_tree_bytes: the largest tree written to has at least this size. None: unknown.
     """
@@ -30,6 +31,7 @@ class Consumption:
 
     def __init__(self) -> None:
         self.calls = self.retries = self.conflicts = self.throttles = self.heads_ahead = 0
+        self.refused_texts = 0
         self.read_units = self.write_units = 0.0
         self.clock_offset_ms: int | None = None
         self.largest_tree_bytes: int | None = None

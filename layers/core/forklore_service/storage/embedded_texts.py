@@ -15,10 +15,11 @@ from operator import mul
 from typing import TypeAlias
 
 from forklore_service.domain.meaning import PIECE_CHARACTERS, PIECES_MAX
-from forklore_service.errors import UnavailableError
+from forklore_service.errors import TextRefusedError, UnavailableError
 
-Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
-"""Returns a vector of each text, all of one length."""
+Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float] | None]]
+"""Returns a vector of each text, all of one length. None: it has none of this text, nor will have.
+"""
 
 TEXTS_AT_ONCE = 256
 """A function is asked for the vectors of at most so many texts at once."""
@@ -62,7 +63,7 @@ class EmbeddedTexts:
     def model(self) -> str:
         """The name with a digest: any function may be called by one name, so of a vector, too."""
         if self._model is None:
-            [probe] = [b""] if self.is_remote else self.vectors([PROBE])
+            probe = b"" if self.is_remote else _packed(self._vector_of(PROBE, None))
             cut = f"{PIECE_CHARACTERS} {PIECES_MAX} ".encode()
             self._model = f"{self._name}-{blake2b(cut + probe, digest_size=8).hexdigest()}"
         return self._model
@@ -82,17 +83,23 @@ class EmbeddedTexts:
 
         Raises UnavailableError if the function raises, or returns what are no such vectors.
         """
-        asked, others = self._question(question), self._vectors(texts)
+        asked = self._question(question)
+        others = [one or array("f", bytes(4 * len(asked))) for one in self._vectors(texts)]
         if any(len(one) != len(asked) for one in others):
             raise UnavailableError("the model of recall returned vectors of different lengths")
         return _products(asked, others)
 
     def _question(self, question: str) -> Vector:
-        [asked] = self._vectors([question], self._of_questions)
-        return asked
+        return self._vector_of(question, self._of_questions)
+
+    def _vector_of(self, text: str, embed: Embed | None) -> Vector:
+        [vector] = self._vectors([text], embed)
+        if not vector:
+            raise TextRefusedError("the model of recall has no vector of what was asked")
+        return vector
 
     def _vectors(self, texts: Sequence[str], of_questions: Embed | None = None) -> list[Vector]:
-        """Return a vector of length 1, or of zeros, of each text."""
+        """Return a vector of length 1, or of zeros, of each text; an empty one if it is refused."""
         embed, kind = (of_questions, b"question") if of_questions else (self._embed, b"")
         digests = [
             blake2b(text.encode(errors="surrogatepass"), digest_size=16, person=kind).digest()
@@ -121,17 +128,23 @@ class EmbeddedTexts:
 
     def _made(self, embed: Embed, texts: list[str]) -> list[Vector]:
         try:
-            told = [array("f", map(float, one)) for one in embed(texts)]
+            told = [array("f", () if one is None else _numbers(one)) for one in embed(texts)]
         except UnavailableError:
             raise
         except Exception as error:
             raise UnavailableError(f"the model of recall failed: {type(error).__name__}") from error
-        lengths = {len(one) for one in told}
-        if len(told) != len(texts) or len(lengths) > 1 or 0 in lengths:
+        if len(told) != len(texts) or len({len(one) for one in told if one}) > 1:
             raise UnavailableError("the model of recall did not return one vector of each text")
         if not all(map(math.isfinite, (number for one in told for number in one))):
             raise UnavailableError("the model of recall returned a vector that is no direction")
         return [_direction(one) for one in told]
+
+
+def _numbers(vector: Sequence[float]) -> list[float]:
+    """Raises ValueError if there are none."""
+    if not len(vector):
+        raise ValueError("an empty vector")
+    return [float(number) for number in vector]
 
 
 def _products(one: Vector, others: Sequence[Vector]) -> list[float]:

@@ -1,6 +1,8 @@
 """What holds for the sessions of every agent program."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,3 +59,25 @@ def test_reading_takes_time_in_proportion_to_the_length(name: str, tmp_path: Pat
     FORMATS[name].write(many, {"0001": line(2000)})
 
     assert takes_at_most(16, lambda: trees_of(many), than=lambda: trees_of(few))
+
+
+@pytest.mark.parametrize("summary", ["<state_snapshot>Deep.</state_snapshot>", "Deep."])
+def test_what_gemini_cli_keeps_beside_a_summary_is_not_there_twice(tmp_path: Path, summary: str) -> None:
+    def row(name: str, kind: str, text: str) -> dict[str, Any]:
+        return {"id": name, "type": kind, "timestamp": "2026-11-29T16:00:00Z", "content": [{"text": text}]}
+
+    words = ["How deep?", "Twelve.", "Paint.", "Blue."]
+    said = [row(str(at), ("user", "gemini")[at % 2], one) for at, one in enumerate(words)]
+    taken = row("t", "gemini", "Got it. Thanks for the additional context!")
+    copies = [{**one, "id": f"copy {one['id']}"} for one in said[2:]]
+    held = [row("h", "user", "<session_context>"), row("s", "user", summary), taken, *copies]
+    head = {"sessionId": "1", "projectHash": "p"}
+    rows = [head, *said, *[{"$set": {"messages": held}}] * 2, row("4", "user", "Now?")]
+    path = tmp_path / "session-1.jsonl"
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in rows))
+
+    tree = tree_of(path)
+
+    assert [one.text for one in tree.messages] == [*words, summary, "Now?"]
+    assert [one.is_summary for one in tree.messages] == [False] * 4 + [True, False]
+    assert tree.messages[4].kept == (2, 3)

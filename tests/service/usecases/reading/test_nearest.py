@@ -319,6 +319,29 @@ def test_over_all_what_an_earlier_recall_has_embedded_is_not_embedded_again(
     assert "TransactWriteItems" not in {call.operation for call in late.faults.calls}
 
 
+@pytest.mark.parametrize("what", ["removeMembership", "deleteConversation"])
+@pytest.mark.parametrize("read", ["the entries", "the trees of the hits"])
+def test_what_goes_after_the_index_was_searched_is_not_shown(
+    store: Store, process: Process, what: str, read: str
+) -> None:
+    process.table.by_meaning = True
+    chat = begin(process, "The inn.", "A hotel.")
+    recall(process, chat)
+    process.ask("shareConversation", ANN, conversationId=chat, userId="bob", accessLevel="reader")
+    more = {"userId": "bob"} if what == "removeMembership" else {}
+    reads: list[str] = []
+
+    def choose(call: Call) -> None:
+        if call.operation == "SearchVectors":
+            reads.extend(["the trees of the hits", "the entries"])
+        elif reads and reads.pop() == read:
+            assert Process(store).ask(what, ANN, conversationId=chat, **more).status < 300
+
+    process.faults.begin(choose)
+    answer = process.ask("searchConversations", BOB, query="inn", searchType="semantic", limit=5)
+    assert (found(answer), reads) == ([], [])
+
+
 def before_vectors_come(process: Process, of: str, done: Callable[[], object]) -> None:
     """Let something be done before a conversation's first commit of vectors leaves the process."""
     left = [done]

@@ -98,18 +98,21 @@ def _of_folder(shell: Shell, model: str, *, rebuilds: bool) -> int | None:
     try:
         with Embedding(Path(target.data), model) as embedding:
             counted = embedding.count()
-            if rebuilds and counted.waiting:
+            if rebuilds and counted.waiting + counted.refused:
                 with progress("making vectors") as bar:
-                    bar.expect(counted.waiting)
+                    bar.expect(counted.waiting + counted.refused)
                     embedding.rebuild(bar.advance)
                 counted = embedding.count()
     except DataError as error:
         raise CommandError(str(error)) from error
     if shell.out.is_json:
         told = {"model": counted.model, "embedded": counted.embedded, "waiting": counted.waiting}
+        told["refused"] = counted.refused
         shell.out.result({"type": "vectors", **told, "ofOtherModels": dict(counted.others)})
     else:
         shell.out.line(f"{counted.embedded:,} of {counted.entries:,} entries have vectors of {counted.model}")
+        if counted.refused:
+            shell.out.line(f"{counted.refused:,} of the others have a text that the model refuses")
         for other, count in sorted(counted.others.items()):
             shell.out.line(f"{count:,} of the others have vectors of {other}")
     return NO if counted.waiting else None

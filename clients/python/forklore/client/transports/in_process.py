@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from forklore_local.in_process.callers import Caller
     from forklore_local.in_process.service import EmbeddedService
 
-Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float]]]
+Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float] | None]]
 """Returns a vector of each text, all of one length."""
 Model: TypeAlias = Embed | Literal["wordllama"]
 """What makes vectors of texts: a function, or the model that the extra `recall` installs."""

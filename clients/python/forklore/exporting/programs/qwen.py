@@ -73,7 +73,8 @@ def _message(turn: Turn, names: dict[str, object]) -> dict[str, Any]:
 def _compression(talk: Talk, turn: Turn, names: dict[str, object]) -> dict[str, Any]:
     """Return what makes a row the place where a session was summed up: what the model then has."""
     kept = [_message(one, names) for one in talk.turns if one.turn_id in turn.kept]
-    summary = {"role": "user", "parts": [{"text": turn.text}]}
+    pictures = [_part(part, names) for part in turn.parts if image_in(part)]
+    summary = {"role": "user", "parts": [{"text": turn.text}, *pictures]}
     info = {"originalTokenCount": 0, "newTokenCount": 0, "compressionStatus": 1}
     history = [*kept, summary] if turn.is_kept_first else [summary, *kept]
     told = {"info": info, "compressedHistory": history}

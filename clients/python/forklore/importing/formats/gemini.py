@@ -1,23 +1,26 @@
 """Reads sessions of Gemini CLI: a log of messages and changes, or, as older ones are, one object.
 
 A row of a message replaces an earlier one with its id. `$set.messages` tells all that the model has
-from there on, mostly messages that are there already; `$rewindTo` names the message before which
+from there on, mostly messages that are there already: after a compression a summary, and copies of
+those that are kept; `$rewindTo` names the message before which
 the next one goes on. A session that is resumed begins again with its head. A sub-agent's file
 stands in a folder that is called as the session that has started it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from forklore.importing.foreign_trees import ImportReport, Link, Reason
 from forklore.importing.formats.google_parts import call_of, results_in, said_in, usage_of
-from forklore.importing.members import listed, mapped, objects, text_in
+from forklore.importing.members import mapped, objects, text_in
 from forklore.importing.plain_conversations import Conversation, Message, rest
 from forklore.importing.sources import Source
 
 Row = Mapping[str, Any]
 _HIDDEN = "<session_context>"
 _SUMMARY = "<state_snapshot>"
+_TAKEN = "Got it. Thanks for the additional context!"
+"""What the program lets the model answer to a summary."""
 _MAPPED = (
     *("id", "timestamp", "type", "content", "displayContent", "thoughts", "tokens", "model", "toolCalls"),
 )
@@ -45,8 +48,7 @@ def conversations_of(source: Source, report: ImportReport) -> Iterator[Conversat
             log.put(row, record.place, report)
         elif not changes:
             report.add(Reason.OTHER_RECORD, record.place)
-        for one in listed(changes.get("messages")):
-            log.put(mapped(one), record.place, report)
+        log.take(objects(changes.get("messages")), record.place, report)
     if head or log.rows:
         session = text_in(head.get("sessionId")) or None
         messages = log.messages()
@@ -70,6 +72,8 @@ class _Log:
         self.rows: dict[str, Row] = {}
         self.ends: dict[str, str] = {}  # of a row, the last message that is made of it
         self._above: dict[str, str | None] = {}
+        self._copies: set[str] = set()  # of messages that are kept beside a summary, and its answer
+        self._kept: dict[str, list[str]] = {}  # by the summary, the rows that are kept
 
     def rewind(self, name: str) -> None:
         """Go on before a message."""
@@ -78,6 +82,8 @@ class _Log:
     def put(self, row: Row, place: str, report: ImportReport) -> None:
         """Take a message, new or told again. What else the program shows has no place."""
         name = text_in(row.get("id"))
+        if name in self._copies:
+            return
         if not name or row.get("type") not in ("user", "gemini"):
             report.add(Reason.OTHER_RECORD, f"{row.get('type')} in {place}")
         elif name in self.rows:
@@ -86,13 +92,48 @@ class _Log:
             self.rows[name], self._above[name] = row, self.tip
             self.tip = name
 
+    def take(self, rows: Sequence[Row], place: str, report: ImportReport) -> None:
+        """Take all that the model has from now on."""
+        known = self.rows.keys() | self._copies
+        new = [at for at, row in enumerate(rows) if text_in(row.get("id")) not in known]
+        begins = next((at for at in new if _is_summary(rows, at)), len(rows))
+        above = self.tip
+        for row in rows[: begins + 1]:
+            above = self.tip
+            self.put(row, place, report)
+        held = [row for row in rows[begins + 1 :] if text_in(row.get("id")) not in known]
+        if begins == len(rows) or self.tip != text_in(rows[begins].get("id")):
+            return
+        kept = self._kept[self.tip or ""] = []
+        while held and (not _words(held[-1]) or (above := self._same(held[-1], above)) is not None):
+            if _words(held[-1]):
+                kept.append(above or "")
+                above = self._above[above or ""]
+            self._copies.add(text_in(held.pop().get("id")))
+        kept.reverse()
+        for row in held:
+            if _words(row) == [_TAKEN]:
+                self._copies.add(text_in(row.get("id")))
+            self.put(row, place, report)
+
+    def _same(self, row: Row, name: str | None) -> str | None:
+        """Return the nearest row, at or above one and below a summary, that says the same."""
+        while name is not None and name not in self._kept:
+            if self.rows[name].get("type") == row.get("type") and _words(self.rows[name]) == _words(row):
+                return name
+            name = self._above[name]
+        return None
+
     def messages(self) -> list[Message]:
         """Return the messages: of each answer, then of the results of its calls."""
         found: dict[str, Message] = {}
+        made_of: dict[str, list[str]] = {}
         callers: dict[str, str] = {}
         for name, row in self.rows.items():
             above = self.ends.get(self._above[name] or "")
-            made = _message_of(row, name, above)
+            here = made_of[name] = list[str]()
+            made = _message_of(row, name, above, is_summary=name in self._kept)
+            made.kept = [one for kept in self._kept.get(name, ()) for one in made_of.get(kept, ())]
             results = [
                 one for call in objects(row.get("toolCalls")) for one in results_in(call.get("result"))
             ]
@@ -102,6 +143,7 @@ class _Log:
             results += results_in(row.get("content"))
             if made.said or not results:
                 found[name], above = made, name
+                here.append(name)
             for result in results:
                 call = str(result["tool_use_id"])
                 one = f"{callers.get(call, name)} {call}"
@@ -111,12 +153,24 @@ class _Log:
                     id=one, parent=above, role="tool", said=[result], at=row.get("timestamp")
                 )
                 above = one
+                here.append(one)
             if above is not None:
                 self.ends[name] = above
         return [*found.values()]
 
 
-def _message_of(row: Row, name: str, above: str | None) -> Message:
+def _words(row: Row) -> list[str]:
+    """Return the texts that a row says."""
+    return [part for part in said_in(row.get("content")) if isinstance(part, str)]
+
+
+def _is_summary(rows: Sequence[Row], at: int) -> bool:
+    """Tell whether a row is a summary: it says so, or is answered as one."""
+    begins = "".join(_words(rows[at])[:1]).startswith(_SUMMARY)
+    return begins or (at + 1 < len(rows) and _words(rows[at + 1]) == [_TAKEN])
+
+
+def _message_of(row: Row, name: str, above: str | None, *, is_summary: bool) -> Message:
     is_user = row.get("type") == "user"
     thoughts = [_thought(one) for one in objects(row.get("thoughts"))]
     calls = [call_of(one) for one in objects(row.get("toolCalls"))]
@@ -125,7 +179,7 @@ def _message_of(row: Row, name: str, above: str | None) -> Message:
         known = {"thinking": bool(thoughts), "tool_use": bool(calls)}
         said = [part for part in said if isinstance(part, str) or not known.get(str(part.get("type")))]
     words = next((part for part in said if isinstance(part, str)), "")
-    is_summary, is_hidden = words.startswith(_SUMMARY), words.startswith(_HIDDEN)
+    is_summary, is_hidden = is_summary or words.startswith(_SUMMARY), words.startswith(_HIDDEN)
     return Message(
         id=name,
         key=None if is_hidden else "",

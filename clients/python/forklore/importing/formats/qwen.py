@@ -19,6 +19,7 @@ Row = Mapping[str, Any]
 _ROLES = {"user": "user", "assistant": "assistant", "tool_result": "tool"}
 _OF_ALL = ("sessionId", "cwd", "version", "gitBranch", "agentId", "isSidechain", "forkedFrom")
 _MAPPED = (*_OF_ALL, "uuid", "parentUuid", "timestamp", "type", "message", "model", "usageMetadata")
+_PICTURES = "Recent visual snapshots preserved from before context was compacted"
 
 
 def is_row(value: Row) -> bool:
@@ -73,7 +74,12 @@ def _messages_of(row: Row, name: str, above: str | None) -> list[Message]:
     history = objects(mapped(row.get("systemPayload")).get("compressedHistory"))
     if kind == "system" and history:
         found.role, found.is_summary, found.source = "system", True, {}
-        found.said = said_in(history[0].get("parts"))
+        pictures = [part for one in history[1:] if _is_pictures(one) for part in said_in(one["parts"])]
+        found.said = [
+            *said_in(history[0].get("parts")),
+            *(one for one in pictures if not isinstance(one, str)),
+        ]
+        found.earlier_keys = [name]  # it was read without the pictures
         return [found]
     if kind not in _ROLES or "parts" not in message:
         found.is_gap = True
@@ -98,6 +104,13 @@ def _messages_of(row: Row, name: str, above: str | None) -> list[Message]:
         more.parent = made[-1].id if made else above
         made.append(more)
     return made
+
+
+def _is_pictures(held: Row) -> bool:
+    """Tell whether a message of a compression is the program's own copy of the last pictures."""
+    return "".join(part for part in said_in(held.get("parts"))[:1] if isinstance(part, str)).startswith(
+        _PICTURES
+    )
 
 
 def _kept(row: Row, rows: Mapping[str, Row], ends: Mapping[str, str]) -> list[str]:

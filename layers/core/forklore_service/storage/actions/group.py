@@ -374,13 +374,16 @@ def note_vectors(tree: Group) -> Action:
 
 
 def put_on_shelf(tree: Group, shelf: str) -> Action:
-    """Note the shelf of a tree, if it is live, has the version that was read, and is on none."""
+    """Note the shelf of a tree, if it has the version that was read.
+
+    So its owner is the one that was read. Whoever puts it on a shelf meanwhile uses the same one.
+    """
     return action.update(
         ActionKind.GROUP,
         keys.group(tree.group_id),
         "SET #shelf = :shelf",
-        condition=f"{_IS_LIVE_AS_READ} AND attribute_not_exists(#shelf)",
-        values={":shelf": text(shelf), **_live_as_read(tree)},
+        condition="#version = :version",
+        values={":shelf": text(shelf), ":version": number(tree.version)},
     )
 
 

@@ -19,7 +19,7 @@ from forklore_service.domain.vectors import DECIMALS, Near
 from forklore_service.storage import schema
 from forklore_service.storage.table import LOOKS_MAX, Table
 from forklore_service.usecases.shared import tree_rows
-from forklore_service.usecases.shared.vectors import SPARE_SECONDS, embed, shelved
+from forklore_service.usecases.shared.vectors import SPARE_SECONDS, embed, is_placed, shelved
 from forklore_service.usecases.shared.visibility import Showing
 
 TOP = 100
@@ -271,7 +271,7 @@ def embed_tree(
         stored = {
             one.entry_id
             for one in table.read.vectors(group_id, conversation_id, first=begun, last=end)
-            if one.model == nearness.model and one.shelf is not None
+            if one.model == nearness.model and is_placed(one)
         }
         wanted = table.read.history_ids(group_id, conversation_id, first=begun, last=end)
         lacking = [one for one in wanted if one not in stored]
@@ -310,7 +310,7 @@ def _embedded_to(table: Table, nearness: Nearness, group_id: str, conversation_i
             group_id, conversation_id, first=FIRST, last=LAST, newest_first=backward, limit=1
         )
         for one in of:
-            if one.model != nearness.model or one.shelf is None:
+            if one.model != nearness.model or not is_placed(one):
                 return FIRST
             last = one.entry_id
     return last

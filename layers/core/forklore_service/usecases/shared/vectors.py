@@ -98,10 +98,14 @@ def _stored(
     last = ids.previous_id(segment.stop)
     stored: dict[EntryId, list[Vector]] = {}
     for one in table.read.vectors(group_id, segment.conversation_id, first=first, last=last):
-        is_indexed = one.shelf is not None or not table.by_meaning or len(one.packed) != PACKED_BYTES
-        if one.model == nearness.model and is_indexed:
+        if one.model == nearness.model and (not table.by_meaning or is_placed(one)):
             stored.setdefault(one.entry_id, []).append(one)
     return stored
+
+
+def is_placed(one: Vector) -> bool:
+    """Return whether a vector is in the index, or the index cannot hold it."""
+    return one.shelf is not None or len(one.packed) != PACKED_BYTES
 
 
 def embed(
@@ -144,6 +148,7 @@ def embed(
             if table.try_commit(actions.vector.put(tree, vectors_of)) is not None:
                 return None
             made += vectors_of
+            table.connection.usage.refused_texts += sum(not one.packed for one in vectors_of)
     return made
 
 
