@@ -30,7 +30,7 @@ RUN /pip/bin/pip install --no-deps setuptools wheel \
 # What Python and its packages need of the system, and nothing else: no shell, no package manager.
 FROM built AS root
 RUN apt-get install -y --no-install-recommends ca-certificates \
-	&& mkdir -p /out/usr/bin /out/usr/lib /out/etc/ssl/certs /out/opt && cd /out \
+	&& mkdir -p /out/usr/bin /out/usr/lib /out/usr/lib64 /out/etc/ssl/certs /out/opt && cd /out \
 	&& ln -s usr/lib lib && ln -s usr/lib64 lib64 \
 	&& cp -a /usr/bin/python3 /usr/bin/python3.[0-9]* usr/bin/ && cp -a /usr/lib/python3.[0-9]* usr/lib/ \
 	&& rm -rf usr/lib/python3*/ensurepip usr/lib/python3*/idlelib usr/lib/python3*/lib2to3 \
@@ -45,7 +45,8 @@ RUN apt-get install -y --no-install-recommends ca-certificates \
 
 FROM scratch
 COPY --from=root /out /
-ENV PATH=/opt/forklore/bin:/usr/bin HOME=/tmp PYTHONDONTWRITEBYTECODE=1 HOST=0.0.0.0 PORT=8080 FORKLORE_DATA=/data/forklore
+ENV PATH=/opt/forklore/bin:/usr/bin HOME=/tmp PYTHONDONTWRITEBYTECODE=1 HOST=0.0.0.0 PORT=8080 \
+	FORKLORE_DATA=/data/forklore SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
 USER 10001
 VOLUME /data
 EXPOSE 8080
