@@ -1,12 +1,13 @@
 """Cline's command line: a folder for each session in `~/.cline/data/sessions`."""
 
+import contextlib
 from pathlib import Path
 from typing import ClassVar
 
 from tools.programs.program import Cutting, Program, Told
 from tools.programs.stand_in import Call, Script
 from tools.programs.story import Story, Turn, lines_of
-from tools.programs.world import KEY, Terminal, World
+from tools.programs.world import KEY, ProgramError, Terminal, World
 
 _NOTES = ["`<user_input>` around what a person typed is the program's"]
 
@@ -45,8 +46,11 @@ class Cline(Program):
             terminal.wait_for("What can I do for you", "Plan", "Act")
             for turn in begun:
                 self.say(world, terminal, turn)
-            terminal.type("/fork")
-            terminal.wait_for("Forked into new session")
+            for _ in range(20):  # it takes none while it still ends the turn before
+                terminal.type("/fork")
+                with contextlib.suppress(ProgramError):
+                    terminal.wait_for("Forked into new session", timeout=15)
+                    break
             self.say(world, terminal, one.tide)
             terminal.press("C-c", "C-c", after=1)
         start = lines_of(*begun)
