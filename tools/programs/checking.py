@@ -90,7 +90,7 @@ class Check:
             if not self._program.keeps_images:
                 expected, sent = [_without_images(one) for one in expected], _without_images(sent)
             if self._program.joins_texts:
-                expected = [_joined(one) for one in expected]
+                expected, sent = [_joined(one) for one in expected], _joined(sent)
             if not any(are_same(one, sent) for one in expected):  # several branches may ask the same
                 nearest = max(expected, key=lambda one: _agreeing(one, sent))
                 yield f"sent: {_first_difference(nearest, sent)}"
@@ -188,14 +188,14 @@ def _without_images(lines: Sequence[Line]) -> list[Line]:
 
 
 def _joined(lines: Sequence[Line]) -> list[Line]:
-    """Return lines in which what a user says twice is one text."""
+    """Return lines in which what a user says twice is one text, in however many lines it stands."""
     found: list[Line] = []
     for what, words in lines:
         if what == "user" and found and found[-1][0] == "user":
-            found[-1] = (what, f"{found[-1][1]}\n\n{words}")
+            found[-1] = (what, f"{found[-1][1]}\n{words}")
         else:
             found.append((what, words))
-    return found
+    return [(what, re.sub(r"\s*\n\s*", "\n", words)) for what, words in found]
 
 
 def _last_user(lines: Sequence[Line]) -> str:

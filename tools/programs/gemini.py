@@ -79,7 +79,10 @@ class Gemini(Program):
         one = self.story
         assert one.helper is not None
         with self.screen(world) as terminal:
-            terminal.paste(one.waves.said)
+            for _ in range(10):  # it empties its input once more when it has started
+                terminal.paste(one.waves.said)
+                if world.stand_in.wait_for("enerateContent", 1):
+                    break
             terminal.wait_for("I do.")
             self.say(world, terminal, one.depth)
             self.say(world, terminal, one.paint)

@@ -16,6 +16,10 @@ from typing import Any
 
 import pytest
 
+from forklore.client.parts import Part
+from forklore.exporting.elsewhere import Turn
+from forklore.exporting.programs.openhands import written
+from forklore.exporting.programs.talks import Talk
 from tests.clients.cli.running import Forklore
 
 PROGRAMS = Path(__file__).parents[1] / "importing/programs"
@@ -710,3 +714,16 @@ def test_what_a_summary_has_kept_begins_where_it_does_or_is_told_to_be_left_out(
     begins = re.findall(told, Path(made["file"]).read_text()) if told else []
     assert [one.replace("-", "") for one in begins] == [first["id"].replace("-", "")] * len(begins)
     assert bool(begins) is ("messages that a summary has kept" not in made["leftOut"])
+
+
+def test_openhands_gets_no_empty_message_in_place_of_a_call_without_a_result() -> None:
+    call = {"type": "tool_use", "id": "c", "name": "bash", "input": {}}
+    asked: Part = {"type": "text", "text": "Look."}
+    first, second, session = (f"01a223bb-6459-7{number:03}-8fab-c49cc746d100" for number in range(3))
+    turns = [Turn(first, "user", "", [asked]), Turn(second, "assistant", "", [call])]
+    talk = Talk(session, None, Path("/home/ann"), Path("/nowhere"), turns)
+
+    events = [json.loads(one) for one in written(talk).beside.values()]
+
+    assert [one["kind"] for one in events] == ["SystemPromptEvent", "MessageEvent"]
+    assert talk.left_out == {"calls without a result": 1}

@@ -64,11 +64,11 @@ def _messages(talk: Talk, session: str) -> Iterator[Row]:
                 [{"type": "compaction", "auto": False, **begin}],
             )
             yield _message(
-                {**_answering(talk, turn, asked, at), **named, "summary": True}, [_text(turn.text)]
+                {**_answering(talk, turn, asked, at, model), **named, "summary": True}, [_text(turn.text)]
             )
         elif turn.role == "assistant":
             parts = [_part(part, results, at) for part in turn.parts]
-            yield _message({**_answering(talk, turn, asked, at), **named}, parts)
+            yield _message({**_answering(talk, turn, asked, at, model), **named}, parts)
         elif turn.role == "system":
             talk.left_out["messages of the system"] += 1
         elif shown := [_said(part) for part in turn.parts if part.get("type") != "tool_result"]:
@@ -107,7 +107,8 @@ def _model(talk: Talk) -> Row:
 _NEWEST = "SELECT model FROM session WHERE model IS NOT NULL ORDER BY time_updated DESC LIMIT 1"
 
 
-def _answering(talk: Talk, turn: Turn, asked: str, at: int) -> Row:
+def _answering(talk: Talk, turn: Turn, asked: str, at: int, model: Row) -> Row:
+    """Return a message of the model that goes on: a thought of another is sent as words."""
     tokens = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
     folder = str(talk.folder)
     return {
@@ -118,8 +119,7 @@ def _answering(talk: Talk, turn: Turn, asked: str, at: int) -> Row:
         "path": {"cwd": folder, "root": folder},
         "cost": 0,
         "tokens": tokens,
-        "providerID": "forklore",
-        "modelID": turn.model or "unknown",
+        **model,
         "time": {"created": at, "completed": at},
         "finish": "tool-calls" if turn.of("tool_use") else "stop",
     }

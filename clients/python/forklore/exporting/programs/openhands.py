@@ -121,14 +121,15 @@ class _Events:
         calls = [part for part in turn.of("tool_use") if part.get("id") in self._answered]
         self._talk.left_out["calls without a result"] += len(turn.of("tool_use")) - len(calls)
         response = {"llm_response_id": turn.turn_id}
-        if not calls:
-            message = {"role": "assistant", "content": _content(said), **_thoughts(turn)}
+        thoughts = _thoughts(turn)
+        if not calls and (said or any(thoughts.values())):
+            message = {"role": "assistant", "content": _content(said), **thoughts}
             yield {**_message("agent", message), **response}
         for number, part in enumerate(calls):
             given = part.get("input", {})
             text = given if isinstance(given, str) else jsontext.write(given)
             call = {"id": part.get("id"), "name": part.get("name"), "arguments": text, "origin": "completion"}
-            first = {"thought": [_text(line_of(one)) for one in said], **_thoughts(turn)}
+            first = {"thought": [_text(line_of(one)) for one in said], **thoughts}
             told = first if number == 0 else {"thought": [], "thinking_blocks": []}
             named = {"tool_name": part.get("name"), "tool_call_id": part.get("id"), "tool_call": call}
             yield {"kind": "ActionEvent", "source": "agent", **told, **named, **response}
