@@ -316,6 +316,23 @@ async def test_a_fork_before_an_invocation_has_the_state_of_then(
         await ours.fork(source)
 
 
+async def test_a_fork_before_an_invocation_that_a_rewind_takes_away_meanwhile(
+    ours: ForkloreSessionService, client: AsyncForklore
+) -> None:
+    source = await turns(ours)
+
+    class Late(ForkloreSessionService):
+        async def _read(self, name: str, **how: Any) -> Any:
+            if (session := await got(ours)) == source:
+                await ours.append_event(session, rewound("i2"))
+                await ours.append_event(session, said("another", "i3"))
+            return await super()._read(name, **how)
+
+    fork = await Late(client).fork(source, session_id="f", before_invocation="i3")
+    assert texts(fork) == ["question 1", "answer 1", "question 2", "answer 2"]
+    assert texts(await got(ours)) == ["question 1", "answer 1", "another"]
+
+
 async def test_a_rewind_is_a_fork_with_the_state_of_creation(
     ours: ForkloreSessionService, client: AsyncForklore
 ) -> None:

@@ -266,7 +266,7 @@ def test_a_copy_takes_as_many_requests_however_long_the_thread_is(
         at = step(saver, at, 1)
         wire = Wire()
         ForkloreSaver(wire.wrapped(client)).copy_thread("t", "u")
-        assert wire.sent == ["lookUpName", "lookUpName", "forkConversation"]
+        assert wire.sent == ["lookUpName", "lookUpName", "getConversation", "forkConversation"]
         assert numbers(saver, "u") == [1, 0]
 
 

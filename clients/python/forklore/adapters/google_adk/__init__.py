@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary
@@ -188,7 +189,8 @@ class ForkloreSessionService(BaseSessionService):
             known = await self._client.api.look_up_name(name=name)
             where: dict[str, Any] = {"forked_at_position": "head"}
             if before_invocation is not None:
-                where = place_before(await self._read(name), before_invocation)
+                read = await self._read(name, conversation_id=known.conversation_id)
+                where = place_before(read, before_invocation)
             value = {"timestamp": platform_time.get_time()}
             where["forked_at_conversation_id"] = known.conversation_id
             await self._begin(self._name(app_name, user_id, session_id), session_id, value, **where)
@@ -350,15 +352,16 @@ class ForkloreSessionService(BaseSessionService):
         except NotFoundError as error:
             raise SessionNotFoundError(f"Session {session.id} not found.") from error
 
-    async def _read(self, name: str, *, with_events: bool = True) -> Read:
+    async def _read(self, name: str, *, conversation_id: str | None = None, with_events: bool = True) -> Read:
         """Return what a session shows. Raises NotFoundError if there is none.
 
-        with_events: False: only of what changes the state the files are read.
+        conversation_id: the one to read, wherever the name points by now. with_events: False: only
+        of what changes the state the files are read.
         """
         found: list[ListedEntry] | None = None
         while found is None:
             try:
-                found = [one async for one in self._entries(self._client, name)]
+                found = [one async for one in self._entries(self._client, name, conversation_id)]
             except BadRequestError as error:
                 if error.code != INVALID_CURSOR:
                     raise
@@ -374,15 +377,18 @@ class ForkloreSessionService(BaseSessionService):
                 held[at] = restored_in(entry)
         return Read(entries, held, found[0].id)
 
-    async def _entries(self, client: AsyncForklore, name: str) -> AsyncIterator[ListedEntry]:
-        """Yield the entries that a name leads to, the newest first.
+    async def _entries(
+        self, client: AsyncForklore, name: str, conversation_id: str | None = None
+    ) -> AsyncIterator[ListedEntry]:
+        """Yield the entries that a name leads to, or those of a conversation, the newest first.
 
         If the name moves between two pages, what stands before an entry stays the same.
         """
         cursor: str | None = None
+        by_name = partial(client.api.list_entries_by_name, name=name)
+        listed = by_name if conversation_id is None else partial(client.api.list_entries, conversation_id)
         while True:
-            page = await client.api.list_entries_by_name(
-                name=name,
+            page = await listed(
                 channel=HISTORY,
                 limit=PAGE_ENTRIES_MAX,
                 tail=True if cursor is None else None,

@@ -1,5 +1,7 @@
 """Reads a thread from its end."""
 
+from itertools import takewhile
+
 from forklore import BadRequestError, NotFoundError
 from forklore.adapters.langgraph.records import Thread
 from forklore.adapters.running import Steps
@@ -13,7 +15,7 @@ PAGES_GROW = 4
 
 
 class Reading:
-    """Reads a thread page by page, from its end.
+    """Reads a thread page by page, from its end; after its branch of now those that it has left.
 
     of: the conversation's name or id. found: what was read. last: the id of the last entry.
     """
@@ -27,14 +29,20 @@ class Reading:
         self.found = Thread()
         self.last: str | None = None
         self._cursor: str | None = None
+        self._branches = 0
+        self._seen: set[str] = set()
 
     def page(self) -> Steps[bool]:
         """Read a page; return whether there is more. A name that has moved is read anew."""
-        operation = "list_entries_by_name" if "name" in self._of else "list_entries"
+        left = self.found.left or []
+        of = {"conversation_id": left[self._branches - 1]} if self._branches else self._of
+        operation = "list_entries_by_name" if "name" in of else "list_entries"
         begin = {"tail": True} if self._cursor is None else {"before_cursor": self._cursor}
         try:
-            page = yield operation, {**self._of, "channel": "history", "limit": self._page_entries, **begin}
+            page = yield operation, {**of, "channel": "history", "limit": self._page_entries, **begin}
         except NotFoundError:
+            if self._branches:  # somebody has deleted it
+                return self._turn()
             self._begin()
             self.found.end()
             return False
@@ -43,11 +51,20 @@ class Reading:
                 raise
             self._begin()
             return True
-        self.found.take(page.data[::-1])
+        # What stands before an entry is the same in all branches.
+        fresh = list(takewhile(lambda entry: entry.id not in self._seen, page.data[::-1]))
+        self._seen.update(entry.id for entry in fresh)
+        self.found.take(fresh)
         self.last = self.last or (page.data[-1].id if page.data else None)
-        self._cursor = page.before_cursor
         self._page_entries = min(self._page_entries * PAGES_GROW, WHOLE_PAGE_ENTRIES)
-        if self._cursor is None:
+        self._cursor = page.before_cursor if len(fresh) == len(page.data) else None
+        return self._cursor is not None or self._turn()
+
+    def _turn(self) -> bool:
+        """Turn to the next branch that the thread has left; return whether there is one."""
+        self._cursor = None
+        self._branches += 1
+        if self._branches > len(self.found.left or []):
             self.found.end()
         return not self.found.is_all
 

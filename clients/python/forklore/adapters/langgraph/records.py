@@ -20,6 +20,10 @@ CONTENT_TYPE = "application/vnd.forklore.langgraph+json"
 HISTORY = "history"
 MEMBER = "langgraph"
 """The member of an element that is the head of a record, or of a part of one."""
+LEFT = "langgraphLeft"
+"""The member of an element that names what a thread has left: conversations, the newest first."""
+LEFT_KEY = "langgraph-left"
+"""The key of the entry with it."""
 PART_CHARACTERS = 2_140_000
 HEAD_CHARACTERS = 2000
 """A head has fewer."""
@@ -37,14 +41,17 @@ class Record:
     """A checkpoint or the writes of a task, as stored.
 
     parts: of the text, as far as they were read. In an entry they stand before the head.
-    conversation: where it was read. ids: of the attachments that the body refers to and that are
-    there; of a record that was read they are known once its body was.
+    conversation, entry: where it was read. ids: of the attachments that the body refers to and that
+    are there; of a record that was read they are known once its body was. is_shared: whether
+    a branch that the thread has left may go on from it.
     """
 
     head: Mapping[str, Any]
     parts: list[str]
     conversation: str = ""
+    entry: str = ""
     ids: Collection[str] = ()
+    is_shared: bool = False
 
     @classmethod
     def of(cls, head: Mapping[str, Any], body: tuple[str, bytes], ids: Collection[str] = ()) -> "Record":
@@ -105,6 +112,20 @@ def naming(ids: Iterable[str]) -> list[dict[str, Any]]:
     return [message_entry({"text": "", "attachments": some}) for some in groups]
 
 
+def left_entry(conversations: Sequence[str], *, copied: bool = False) -> dict[str, Any]:
+    """Return the entry that names the conversations that a thread has left, the newest first.
+
+    copied: it begins a copy, and not a branch.
+    """
+    element = {"text": "", LEFT: list(conversations), "copied": copied}
+    return {"contentType": CONTENT_TYPE, "content": [element], "key": LEFT_KEY}
+
+
+def left_in(content: Sequence[Any]) -> list[str]:
+    """Return the conversations that an entry names as left."""
+    return [one for element in content for one in element[LEFT]]
+
+
 def entries_of(
     record: Record, messages: Sequence[Mapping[str, str]] = (), named: Collection[str] = ()
 ) -> list[list[dict[str, Any]]]:
@@ -138,7 +159,8 @@ class Thread:
     """The records that were read so far, from the newest to older ones.
 
     files: the attachments that entries name, by id. is_all: whether the whole thread was read.
-    has_all_files: whether these are all files of the thread.
+    has_all_files: whether these are all files of the thread. left: the conversations that the
+    thread has left; None: none is known so far.
     """
 
     checkpoints: dict[Place, Record] = field(default_factory=dict)
@@ -146,6 +168,8 @@ class Thread:
     files: dict[str, AttachedFile] = field(default_factory=dict)
     is_all: bool = False
     has_all_files: bool = False
+    left: list[str] | None = None
+    _is_shared: bool = False
     _by_id: dict[str, Record] = field(default_factory=dict)
 
     def take(self, newest_first: Iterable[Any]) -> None:
@@ -154,7 +178,10 @@ class Thread:
             self.files |= {one.id: one for one in entry.attachments}
             for element in reversed(entry.content):
                 if isinstance(element, Mapping) and MEMBER in element:
-                    self._take(element[MEMBER], element["data"], entry.conversation_id)
+                    self._take(element[MEMBER], element["data"], entry)
+                elif isinstance(element, Mapping) and LEFT in element:
+                    self.left = left_in([element]) if self.left is None else self.left
+                    self._is_shared = self._is_shared or not element["copied"]
 
     def end(self) -> None:
         """Note that the whole thread was read. A record that is not whole lost its parts.
@@ -165,12 +192,13 @@ class Thread:
         self.checkpoints = {place: one for place, one in self.checkpoints.items() if one.is_whole}
         self.writes = {place: [one for one in all_ if one.is_whole] for place, all_ in self.writes.items()}
 
-    def _take(self, head: Mapping[str, Any], text: str, conversation: str) -> None:
+    def _take(self, head: Mapping[str, Any], text: str, entry: Any) -> None:
         if "part" in head:
             if head["part"] in self._by_id:  # else its saver is still at it, or was killed
                 self._by_id[head["part"]].parts.insert(0, text)
             return
-        record = self._by_id[head["record"]] = Record(head, [text], conversation)
+        record = Record(head, [text], entry.conversation_id, entry.id, is_shared=self._is_shared)
+        self._by_id[head["record"]] = record
         if head["kind"] == "writes":
             self.writes.setdefault(record.place, []).insert(0, record)
         else:
@@ -206,12 +234,16 @@ class Thread:
         return line
 
     def is_whole(self, place: Place) -> bool:
-        """Return whether all that a checkpoint needs was read: its channels, and all its writes."""
+        """Return whether all that a checkpoint needs was read: its channels, and all its writes.
+
+        A branch that the thread has left may have writes of a checkpoint that the branches share.
+        """
         if self.is_all:
             return True
         line = self.needed(place)
         return (
             has_all_channels(line)
+            and not line[0].is_shared
             and all(record.is_whole for record in line + self.writes.get(place, []))
             and self._has_all_writes(place)
         )
@@ -241,7 +273,9 @@ class Thread:
         return is_of_a_task and (is_on_its_way or self._has_parent_of_any(namespace, outer))
 
     def _has_parent_of_any(self, namespace: str, outer: Mapping[str, str]) -> bool:
-        return any(len(list(self.line(each))) > 1 for each in outer.items() if each[0] != namespace)
+        """Return whether the checkpoint before one of these was read, in the branch of now."""
+        parents = (list(self.line(each))[1:2] for each in outer.items() if each[0] != namespace)
+        return any(not one.is_shared for parent in parents for one in parent)
 
 
 def has_all_channels(line: Sequence[Record]) -> bool:

@@ -18,12 +18,15 @@ from forklore.adapters.langgraph.reading import (
 )
 from forklore.adapters.langgraph.records import (
     BACK_MAX,
+    LEFT_KEY,
     Place,
     Record,
     Thread,
     entries_of,
     folded,
     has_all_channels,
+    left_entry,
+    left_in,
     message_entry,
     naming,
     packed,
@@ -52,7 +55,9 @@ with needing("langgraph"):
 K = TypeVar("K")
 V = TypeVar("V")
 KNOWN_MAX = 1000
-PRUNE_ATTEMPTS = 10
+ATTEMPTS = 10
+"""To prune a thread, or to begin a branch of it, while others append."""
+FORK_LIMITS = frozenset({"fork_limit", "fork_too_deep"})
 
 
 @dataclass(frozen=True)
@@ -60,14 +65,15 @@ class Known:
     """What a saver knows of a checkpoint that it has stored or read.
 
     back: how many checkpoints before it have the channel's value, for each channel. seen: the
-    messages of the state. conversation: where it stands. files: attachments that it, or checkpoints
-    before it, refer to.
+    messages of the state. conversation, entry: where it stands. files: attachments that it, or
+    checkpoints before it, refer to.
     """
 
     versions: Mapping[str, Any]
     back: Mapping[str, int]
     seen: Seen
     conversation: str
+    entry: str = ""
     files: frozenset[str] = frozenset()
 
 
@@ -126,6 +132,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         self._newest: dict[tuple[str, str], str] = {}
         self._early: dict[tuple[str, Place], list[str]] = {}
         self._putting: set[tuple[str, Place]] = set()
+        self._forking: set[str] = set()
         self._elsewhere: dict[str, AttachedFile | None] = {}
         """By the ids in records: attachments that an import has given others; None: there is none.
         """
@@ -157,22 +164,68 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         record: Record,
         messages: Sequence[Mapping[str, str]] = (),
         named: Collection[str] = (),
-    ) -> Steps[str]:
-        """Append a record to a thread; return the id of its conversation.
+        fork: Known | None = None,
+    ) -> Steps[tuple[Any, bool]]:
+        """Append a record to a thread; return its last entry, and whether it began a branch.
 
-        named: attachments that the thread names already.
+        named: attachments that the thread names already. fork: the checkpoint that a branch goes on
+        from, which this record begins.
         A large record takes several appends, of which the last one has its head. If somebody
         replaces the thread between two of them, all are made again.
         """
         appends = entries_of(record, messages, named)
         while True:
-            made: set[str] = set()
-            for entries in appends:
-                made.add((yield from self._append_entries(thread, entries)))
-            if len(made) == 1:
-                return made.pop()
+            forked = None if fork is None else (yield from self._fork(thread, fork, appends[0]))
+            if fork is not None and forked is None and self._show:
+                appends[0].insert(0, message_entry(goes_on_from(record.head["parent"])))
+            fork, made = None, [] if forked is None else [forked]
+            for entries in appends[len(made) :]:
+                made.append((yield from self._append_entries(thread, entries)))  # noqa: PERF401 (it yields)
+            if len({one.conversation_id for one in made}) == 1:
+                return made[-1], forked is not None
 
-    def _append_entries(self, thread: str, entries: list[dict[str, Any]]) -> Steps[str]:
+    def _fork(self, thread: str, at: Known, entries: list[dict[str, Any]]) -> Steps[Any]:
+        """Begin a branch after a checkpoint, which the thread goes on in; return the last entry.
+
+        None: the conversation of the checkpoint is gone, or can have no fork.
+        """
+        with self._order:
+            self._forking.add(thread)
+        try:
+            for _ in range(ATTEMPTS):
+                named = yield from self._look_up(thread)
+                if named is None or named.deleted:
+                    return None
+                old = named.conversation_id
+                left = [old, *(yield from self._left(old, of_source=True))]
+                try:
+                    made = yield (
+                        "append_entry",
+                        {
+                            "conversation_id": str(uuid.uuid4()),
+                            "forked_at_conversation_id": at.conversation,
+                            "forked_at_entry_id": at.entry,
+                            "forked_at_position": "after",
+                            "name": {"name": named.name, "expectRevision": named.revision},
+                            "entries": [left_entry(left), *entries],
+                        },
+                    )
+                except NotFoundError:
+                    return None
+                except ConflictError as error:
+                    if error.reason in FORK_LIMITS:
+                        return None
+                    if error.reason != "name_moved":
+                        raise
+                else:
+                    return made.data[-1]
+            return None
+        finally:
+            self._forking.discard(thread)
+
+    def _append_entries(self, thread: str, entries: list[dict[str, Any]]) -> Steps[Any]:
+        while thread in self._forking:
+            yield PAUSE, {}
         asked = {"name": self._name(thread), "entries": entries}
         try:
             made = yield "append_entry_by_name", asked
@@ -180,8 +233,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             if not (yield from self._free(thread)):
                 raise
             made = yield "append_entry_by_name", asked
-        last = made.data[-1] if isinstance(made, Entries) else made
-        return str(last.conversation_id)
+        return made.data[-1] if isinstance(made, Entries) else made
 
     def _free(self, thread: str) -> Steps[bool]:
         """Delete a name whose conversation is deleted; return whether there was one."""
@@ -207,6 +259,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
 
         Somebody may have deleted or replaced the thread since the parent was stored or read. The
         answer tells it. If the parent is gone, the checkpoint is stored again with all channels.
+        One that goes on from another checkpoint than the newest begins a branch.
         """
         given = config["configurable"]
         thread, namespace = str(given["thread_id"]), given.get("checkpoint_ns", "")
@@ -217,7 +270,10 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         versions, values = checkpoint["channel_versions"], checkpoint["channel_values"]
         is_input = namespace == "" and whole.get("source") == "input"
 
-        def append(known: Known | None, seen: Seen, messages: Sequence[Mapping[str, str]]) -> Steps[str]:
+        def append(
+            known: Known | None, seen: Seen, messages: Sequence[Mapping[str, str]], fork: Known | None
+        ) -> Steps[bool]:
+            """Append it; return whether its parent stands in the same branch."""
             back = back_of(known, versions)
             # A channel without a value takes no room: so it is no reason to read an ancestor.
             stored = {name: each for name, each in versions.items() if not back[name] or name not in values}
@@ -233,15 +289,17 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             is_said = is_input and all(each in new for each in stored if each in values)
             again = frozenset() if is_said else named
             whole_head = head | {"back": max(back.values(), default=0)}
-            made = ""
+            made: Any = None
+            is_fork = False
             for once in self._files.tries():
                 with once:
                     record = yield from self._record(whole_head, body, trusted)
-                    made = yield from self._append(thread, record, messages, again)
+                    made, is_fork = yield from self._append(thread, record, messages, again, fork)
                     files = named.union(record.ids)
-                    self._learn(thread, place, Known(dict(versions), back, seen, made, files))
+                    at = made.conversation_id, made.id
+                    self._learn(thread, place, Known(dict(versions), back, seen, *at, files))
                 trusted = again
-            return made
+            return known is None or is_fork or made.conversation_id == known.conversation
 
         with self._order:
             self._putting.add((thread, place))
@@ -249,12 +307,13 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         try:
             known = yield from self._what_is_known(thread, namespace, parent)
             seen, fresh = self._seen(known, versions, values)
-            branch = self._branch(thread, namespace, parent) if known else []
-            made = yield from append(known, seen, branch + fresh if self._show else [])
-            if known is not None and known.conversation != made:
+            is_branch = known is not None and self._is_branch(thread, namespace, parent)
+            fork = known if is_branch and namespace == "" else None
+            mark = [goes_on_from(str(parent))] if is_branch and fork is None else []
+            if not (yield from append(known, seen, mark + fresh if self._show else [], fork)):
                 self._forget(thread)
                 if (yield from self._what_is_known(thread, namespace, parent)) is None:
-                    yield from append(None, seen, ())
+                    yield from append(None, seen, (), None)
         except BaseException:
             with self._order:
                 if head["early"]:  # it is put again
@@ -287,10 +346,10 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         seen = seen_of(values)
         return seen, shown(values, seen, known.seen if known else None) if self._show else []
 
-    def _branch(self, thread: str, namespace: str, parent: str | None) -> list[dict[str, str]]:
-        """Return the line that people see where a branch begins."""
+    def _is_branch(self, thread: str, namespace: str, parent: str | None) -> bool:
+        """Return whether what goes on from a checkpoint begins a branch."""
         newest = self._newest.get((thread, namespace))
-        return [goes_on_from(parent)] if parent and newest and parent != newest else []
+        return bool(parent and newest and parent != newest)
 
     def _learn(self, thread: str, place: Place, known: Known) -> None:
         with self._order:
@@ -394,7 +453,8 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         held = {name: value for name, (_, is_there, value) in there.items() if is_there}
         back = {name: count for name, (count, _, _) in there.items()}
         files = frozenset(one for record in line for one in record.ids)
-        self._learn(thread, place, Known(dict(versions), back, seen_of(held), line[0].conversation, files))
+        at = line[0].conversation, line[0].entry
+        self._learn(thread, place, Known(dict(versions), back, seen_of(held), *at, files))
         pending = []
         for one in found.writes.get(place, []):
             values = yield from self._body(thread, one, found)
@@ -541,17 +601,31 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         with suppress(NotFoundError):
             yield "delete_conversation", {"conversation_id": conversation_id, "scope": "branch"}
 
-    def _finish_prune(self, conversation_id: str) -> Steps[None]:
-        """Delete what a prune has replaced, if it was killed before that.
+    def _left(self, conversation_id: str, *, of_source: bool = False) -> Steps[list[str]]:
+        """Return the conversations that a thread has left, the newest first.
 
-        A prune makes a blank fork of what it replaces. Nothing else makes a blank fork.
+        of_source: also those that the source of a fork by hand has left. Deletes what a prune has
+        replaced, if it was killed before that: a prune makes a blank fork of what it replaces, and
+        nothing else makes a blank fork.
         """
         try:
             made = yield "get_conversation", {"conversation_id": conversation_id}
+            if not made.forked_at_conversation_id:
+                return []
+            if made.forked_at_position == "blank":
+                yield from self._delete_branches(made.forked_at_conversation_id)
+                return []
+            found = yield "look_up_entry", {"conversation_id": conversation_id, "key": LEFT_KEY}
         except NotFoundError:
-            return
-        if made.forked_at_position == "blank" and made.forked_at_conversation_id:
-            yield from self._delete_branch(made.forked_at_conversation_id)
+            return []
+        is_own = of_source or found.conversation_id == conversation_id
+        return left_in(found.content) if is_own else []
+
+    def _delete_branches(self, conversation_id: str) -> Steps[None]:
+        """Delete what a thread has left, then its conversation, which leads to the others."""
+        for one in (yield from self._left(conversation_id))[::-1]:
+            yield from self._delete_branch(one)
+        yield from self._delete_branch(conversation_id)
 
     def _delete(self, thread: str) -> Steps[None]:
         """Delete the branch, then the name: a run that stopped between the two is run again."""
@@ -559,18 +633,35 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         named = yield from self._look_up(thread)
         if named is None:
             return
-        yield from self._finish_prune(named.conversation_id)
-        yield from self._delete_branch(named.conversation_id)
+        yield from self._delete_branches(named.conversation_id)
         yield from self._delete_name(named)
 
     def _copy(self, source: str, target: str) -> Steps[None]:
-        """Delete the target and fork the source, so that nothing is left of what the target was."""
+        """Delete the target and fork the source, so that nothing is left of what the target was.
+
+        What the source has left is forked as well: it is deleted with the source.
+        """
         named = yield from self._look_up(source)
         if named is None or named.deleted or source == target:
             return
         yield from self._delete(target)
         name = {"name": self._name(target), "expectRevision": 0}
-        yield "fork_conversation", {"conversation_id": named.conversation_id, "name": name}
+        left = yield from self._left(named.conversation_id, of_source=True)
+        if not left:
+            yield "fork_conversation", {"conversation_id": named.conversation_id, "name": name}
+            return
+        forks = {one: str(uuid.uuid4()) for one in left}
+        asked = {
+            "conversation_id": str(uuid.uuid4()),
+            "forked_at_conversation_id": named.conversation_id,
+            "forked_at_position": "head",
+            "name": name,
+            "entries": [left_entry(list(forks.values()), copied=True)],
+        }
+        yield "append_entry", asked
+        for one, fork in forks.items():
+            with suppress(NotFoundError):
+                yield "fork_conversation", {"conversation_id": one, "id": fork}
 
     def _prune(self, threads: Sequence[str], strategy: str) -> Steps[None]:
         if strategy not in ("keep_latest", "delete"):
@@ -580,23 +671,24 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
 
     def _keep_latest(self, thread: str) -> Steps[None]:
         """Put what stays into a blank fork, which takes the name if nothing was appended."""
-        for attempt in range(PRUNE_ATTEMPTS):
+        for attempt in range(ATTEMPTS):
             named = yield from self._look_up(thread)
             if named is None or named.deleted:
                 return
             old = named.conversation_id
-            yield from self._finish_prune(old)
+            left = yield from self._left(old)
             try:
                 for once in self._files.tries():
                     with once:
                         if not (yield from self._fork_latest(thread, named)):
                             return
             except ConflictError as error:
-                if error.reason not in ("stale", "name_moved") or attempt == PRUNE_ATTEMPTS - 1:
+                if error.reason not in ("stale", "name_moved") or attempt == ATTEMPTS - 1:
                     raise
                 continue
             self._forget(thread)
-            yield from self._delete_branch(old)
+            for one in [*left[::-1], old]:
+                yield from self._delete_branch(one)
             return
 
     def _fork_latest(self, thread: str, named: Any) -> Steps[bool]:
