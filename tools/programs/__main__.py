@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tools.programs.checking import Check
 from tools.programs.claude_code import ClaudeCode
+from tools.programs.cline import Cline
 from tools.programs.codex import Codex
 from tools.programs.continue_cli import Continue
 from tools.programs.copilot import Copilot
@@ -43,6 +44,7 @@ PROGRAMS: tuple[Program, ...] = (
     Qwen(),
     Continue(),
     Kimi(),
+    Cline(),
 )
 NODE = "node@22.23.3"
 FIXTURES = Path("tests/clients/importing/programs")

@@ -164,11 +164,11 @@ class Terminal:
             time.sleep(after)
 
     def type(self, text: str) -> None:
-        """Type a text until its end is on the screen, and press Enter.
+        """Type a text until all of it is on the screen, and press Enter.
 
-        A program that has only just drawn its screen loses keys.
+        A program that has only just drawn its screen loses keys. It may show a path in its own way.
         """
-        shown = re.compile(re.escape(text.strip()[-12:]))  # it may show a path in its own way
+        shown = re.compile(re.escape(re.sub(r"^@\S+ ", "", text.strip())))
         there = len(shown.findall(self.screen()))
         for number in range(5):
             self.press(*["C-u"] if number else [])

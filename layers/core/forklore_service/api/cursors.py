@@ -16,6 +16,7 @@ from forklore_service.domain.jsontext import check_value
 from forklore_service.domain.keys import ListKey, is_user_file, list_key
 from forklore_service.domain.listing import ListPlace, Walk
 from forklore_service.domain.matching import SCORE_DECIMALS, Query, Weights
+from forklore_service.domain.meaning import Scale
 from forklore_service.domain.names import NameOwner, NameRef, is_name
 from forklore_service.domain.users import is_user_id
 from forklore_service.domain.vectors import Near
@@ -132,8 +133,8 @@ def of_search(resource: str, cursor: search.SearchCursor | None) -> str | None:
     if (ranking := cursor.ranking) is not None:
         entries, with_word, characters, having = ranking.weights
         told += [ranking.before, _told_place(ranking.end), [entries, with_word, characters, *having]]
-        scores = (ranking.best, ranking.score)
-        told += [*(round(score * SCORES) for score in scores), _told_place(ranking.last)]
+        told += [[round(one * SCORES) for one in ranking.scale], round(ranking.score * SCORES)]
+        told.append(_told_place(ranking.last))
         bounds = [ranking.further, ranking.through]
         while bounds and bounds[-1] is None:
             bounds.pop()
@@ -149,10 +150,11 @@ def to_search(resource: str, cursor: str | None, query: Query) -> search.SearchC
         place, *ranked = check_value(_decode(resource, cursor) or "").value
         if not ranked:
             return search.SearchCursor(_place_in(place))
-        before, end, (entries, with_word, characters, *having), best, score, last, *bounds = ranked
-        counts = (entries, with_word, characters, *having, best, abs(score))
+        before, end, (entries, with_word, characters, *having), scale, score, last, *bounds = ranked
+        counts = (entries, with_word, characters, *having, *map(abs, scale), abs(score))
         is_counted = all(type(one) is int and 0 <= one < COUNT_MAX for one in counts)
         last_place, weights = _place_in(last), Weights(entries, with_word, characters, tuple(having))
+        best, nearest, furthest = (one / SCORES for one in scale)
         further, through = _bounds_in(*bounds)
         if (
             (last_place is None and further is None)
@@ -164,7 +166,14 @@ def to_search(resource: str, cursor: str | None, query: Query) -> search.SearchC
     except (TypeError, ValueError, ValidationError):  # another number of them, or no JSON
         return InvalidCursor()
     ranking = search.Ranking(
-        EntryId(before), _place_in(end), weights, best / SCORES, score / SCORES, last_place, further, through
+        EntryId(before),
+        _place_in(end),
+        weights,
+        Scale(best, nearest, furthest),
+        score / SCORES,
+        last_place,
+        further,
+        through,
     )
     return search.SearchCursor(_place_in(place), ranking)
 

@@ -72,7 +72,7 @@ def texts(content: Any) -> Iterable[str]:
     """Return the texts of a result's content."""
     parts = content if isinstance(content, list) else [content]
     for part in parts:
-        yield str(part.get("text", "")) if isinstance(part, dict) else str(part)
+        yield str(part.get("text", part.get("result", ""))) if isinstance(part, dict) else str(part)
 
 
 def database_of(sql: Path, target: Path) -> Path:

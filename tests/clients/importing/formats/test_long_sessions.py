@@ -118,6 +118,18 @@ def of_kimi_with_one_id(count: int) -> Iterator[Row]:
         yield {"type": "context.append_message", "message": message, "time": at}
 
 
+def compressions_of_gemini(count: int) -> Iterator[Row]:
+    yield {"sessionId": "1", "projectHash": "p"}
+    for at in range(0, count, 4):
+        said = [
+            {"id": f"{at + more}", "type": kind, "content": [{"text": f"{at + more}"}]}
+            for more, kind in ((0, "user"), (1, "gemini"))
+        ]
+        summary = {"id": f"s{at}", "type": "user", "content": [{"text": "<state_snapshot>So far."}]}
+        yield from said
+        yield {"$set": {"messages": [summary, *({**one, "id": f"copy{one['id']}"} for one in said)]}}
+
+
 KINDS: dict[str, Callable[[int], Iterator[Row]]] = {
     "rows that nobody sees": hidden,
     "calls of one message": calls_of_one_message,
@@ -130,6 +142,7 @@ KINDS: dict[str, Callable[[int], Iterator[Row]]] = {
     "Codex, compactions": lambda count: of_codex(compacted(count)),
     "pi, compactions that keep nothing": lambda count: of_pi(compactions_that_keep_nothing(count)),
     "Kimi Code, one id for all": of_kimi_with_one_id,
+    "Gemini CLI, compressions": compressions_of_gemini,
 }
 
 

@@ -11,7 +11,7 @@ from forklore.importing.foreign_trees import ForeignTree
 from tests.clients.importing.formats.shapes import branches, database_of, lines_of, said, trees_of
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
-READ = ["continue", "copilot", "goose", "kimi-code", "opencode", "openhands", "pi", "qwen-code"]
+READ = ["cline", "continue", "copilot", "goose", "kimi-code", "opencode", "openhands", "pi", "qwen-code"]
 Line = tuple[str, str]
 _ANY_ORDER = (("result",), ("user", "image"))
 """Lines of these kinds that follow each other may come in any order."""

@@ -94,14 +94,13 @@ class _Log:
 
     def take(self, rows: Sequence[Row], place: str, report: ImportReport) -> None:
         """Take all that the model has from now on."""
-        known = self.rows.keys() | self._copies
-        new = [at for at, row in enumerate(rows) if text_in(row.get("id")) not in known]
+        new = [at for at, row in enumerate(rows) if self._is_new(row)]
         begins = next((at for at in new if _is_summary(rows, at)), len(rows))
         above = self.tip
         for row in rows[: begins + 1]:
             above = self.tip
             self.put(row, place, report)
-        held = [row for row in rows[begins + 1 :] if text_in(row.get("id")) not in known]
+        held = [row for row in rows[begins + 1 :] if self._is_new(row)]
         if begins == len(rows) or self.tip != text_in(rows[begins].get("id")):
             return
         kept = self._kept[self.tip or ""] = []
@@ -115,6 +114,10 @@ class _Log:
             if _words(row) == [_TAKEN]:
                 self._copies.add(text_in(row.get("id")))
             self.put(row, place, report)
+
+    def _is_new(self, row: Row) -> bool:
+        name = text_in(row.get("id"))
+        return name not in self.rows and name not in self._copies
 
     def _same(self, row: Row, name: str | None) -> str | None:
         """Return the nearest row, at or above one and below a summary, that says the same."""

@@ -72,8 +72,8 @@ class Ranking(NamedTuple):
     """Entries that were ranked against each other, and how many of them were shown.
 
     before: the entries come before this position. end: they were read down to this place; None: to
-    the last tree. weights, best: those of the first page, so that no score changes while pages are
-    read. best: the best score by words. score, last: of the last hit that was shown, if any was.
+    the last tree. weights, scale: those of the first page, so that no score changes while pages are
+    read. score, last: of the last hit that was shown, if any was.
     further: they are the nearest ones of those that are further than this one; None: of all, or
     they were read without vectors. through: they are all that are as near as this one, so that what
     is erased between two pages makes room for no other; None: there are no others.
@@ -82,7 +82,7 @@ class Ranking(NamedTuple):
     before: EntryId
     end: SearchPlace | None
     weights: matching.Weights
-    best: float
+    scale: meaning.Scale
     score: float
     last: SearchPlace | None
     further: Near | None = None
@@ -241,9 +241,10 @@ def _ranked_near(looking: "_Looking", near: Sequence[Placed], after: SearchCurso
     request = looking.request
     rest = looking.through = looking.read_nearest(near)
     is_whole = rest is None and (after.ranking is None or after.ranking.further is None)
-    if rest is not None and request.score_min is not None and rest[0] < request.score_min:
-        rest = None
     resume = looking.rank(after.ranking, end=None)
+    if rest is not None and request.score_min is not None and looking.ranked is not None:
+        least = meaning.score(rest[0], 0.0, looking.ranked.scale) if request.by_words else rest[0]
+        rest = None if least < request.score_min else rest
     if resume is None and rest is not None and looking.ranked is not None:
         resume = SearchCursor(None, looking.ranked._replace(score=0.0, last=None, further=rest, through=None))
     return HitPage(looking.shown(caller), resume, is_whole or not request.by_words)
@@ -566,11 +567,12 @@ class _Looking:
             weights, before, end = ranking.weights, ranking.before, ranking.end
         further = None if ranking is None else ranking.further
         by_words = [matching.score(one.fit, weights) for one in self.candidates]
-        best = max(by_words, default=0.0) if ranking is None else ranking.best
-        if self.request.question is not None:
-            used = by_words if self.request.by_words else [0.0] * len(by_words)
-            pairs = zip(self.candidates, used, strict=True)
-            by_words = [meaning.score(one.near, words, best=best) for one, words in pairs]
+        near = [round(one.near, meaning.SCORE_DECIMALS) for one in self.candidates]
+        scale = self._scale(near, by_words) if ranking is None else ranking.scale
+        if self.request.question is not None and self.request.by_words:
+            by_words = [meaning.score(*both, scale) for both in zip(near, by_words, strict=True)]
+        elif self.request.question is not None:
+            by_words = near
         scored = [*zip(by_words, self.candidates, strict=True)]
         scored.sort(key=lambda one: (one[0], one[1].tree, one[1].stored.entry_id), reverse=True)
         if self.request.score_min is not None:
@@ -587,10 +589,17 @@ class _Looking:
             if taken < len(first):
                 break
         score, last = self.last or (0.0, None)
-        self.ranked = Ranking(before, end, weights, best, score, last, further, self.through)
+        self.ranked = Ranking(before, end, weights, scale, score, last, further, self.through)
         if not scored or self.last is None:
             return end and SearchCursor(end)
         return SearchCursor(self.start, self.ranked)
+
+    def _scale(self, near: Sequence[float], by_words: Sequence[float]) -> meaning.Scale:
+        best = max(by_words, default=0.0)
+        if self.request.question is None:
+            return meaning.Scale(best)
+        furthest = sorted(near, reverse=True)[NEAREST_MAX - 1] if len(near) >= NEAREST_MAX else 0.0
+        return meaning.Scale(best, max(near, default=0.0), max(furthest, 0.0))
 
     def shown(self, caller: Caller) -> list[Hit]:
         """Return the hits, with the exchanges around them as far as the answer has room.
