@@ -77,7 +77,7 @@ class Bucket:
         try:
             for file in files:
                 place = to / file
-                if ".." in Path(file).parts:
+                if ".." in Path(file).parts or to not in place.parents:
                     raise DataError(f"{self.address}/{name} has a file {file!r}, which is none of forklore's")
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with self._asking():

@@ -6,12 +6,13 @@ it, until it ends. Another program may use the same model. Only when no other on
 model be changed.
 """
 
+import errno
 import os
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO
 
 from forklore_service.domain.meaning import Nearness
 from forklore_service.errors import StoreFailedError
@@ -28,7 +29,7 @@ class OneModel:
     def __init__(self, nearness: Nearness, folder: Path) -> None:
         self._nearness, self._folder = nearness, folder
         self._lock = threading.Lock()
-        self._kept: IO[str] | None = None
+        self._kept: BinaryIO | None = None
 
     @property
     def model(self) -> str:
@@ -66,38 +67,53 @@ class OneModel:
                 self._kept.close()
 
 
-def _kept(path: Path, name: str) -> IO[str]:
+def _kept(path: Path, name: str) -> BinaryIO:
     """Return a file that says that the model is in use, until it is closed.
 
     Raises StoreFailedError if it is another one's, or if the file cannot be used.
     """
+    file = None
     try:
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+")
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0)
+        other = _other_in(file, name.encode())
     except OSError as error:
-        raise StoreFailedError("the folder cannot be written", reason="read_only") from error
-    other = ""
-    try:
-        import fcntl
-
-        for _ in range(TRIES_MAX):
-            fcntl.flock(file, fcntl.LOCK_SH)
-            file.seek(0)
-            other = file.read()
-            if other == name:
-                return file
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                time.sleep(PAUSE_SECONDS)  # it may only be looking, as this one does
-                continue
-            file.seek(0)
-            file.truncate()
-            file.write(name)
-            file.flush()  # the lock is given up before it becomes a shared one, so it is read again
-    except (ModuleNotFoundError, OSError):  # no such locks here
+        if file:
+            file.close()  # else who waits for its lock waits for ever
+        full, denied = (errno.ENOSPC, errno.EDQUOT), (errno.EACCES, errno.EPERM, errno.EROFS)
+        reason = "full" if error.errno in full else "read_only" if error.errno in denied else "failed"
+        told = f"the folder's model cannot be noted: {os.strerror(error.errno or 0)}"
+        raise StoreFailedError(told, reason=reason) from error
+    if other is None:
         return file
     file.close()
     raise StoreFailedError(
-        f"another program recalls in this folder with the model {other}: end it first, or use its model",
+        "another program recalls in this folder with the model "
+        f"{other.decode()}: end it first, or use its model",
         reason="model",
     )
+
+
+def _other_in(file: BinaryIO, name: bytes) -> bytes | None:
+    """Lock the file for this model. Return the one that another program keeps."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_SH)
+    except (ModuleNotFoundError, OSError):  # no such locks here
+        return None
+    other = b""
+    for _ in range(TRIES_MAX):
+        fcntl.flock(file, fcntl.LOCK_SH)
+        file.seek(0)
+        other = file.read()
+        if other == name:
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(PAUSE_SECONDS)  # it may only be looking, as this one does
+            continue
+        file.seek(0)
+        file.truncate()
+        file.write(name)  # the lock is given up before it becomes a shared one, so it is read again
+    return other

@@ -323,9 +323,10 @@ class _Server:
             def ready() -> Mapping[str, str]:
                 if server.should_exit:
                     raise UnavailableError("the server stops", reason="stopping")
+                told = health()  # a folder that is gone has no disk to look at
                 if opened and opened.folder:
                     require_room(opened.folder)
-                return health()
+                return told
 
             gateway = Gateway(
                 self._functions,

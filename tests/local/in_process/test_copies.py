@@ -122,7 +122,15 @@ def test_copies_in_a_bucket_are_whole_kept_by_number_and_restored(tmp_path: Path
         left = {
             one["Key"].split("/")[2] for one in client.list_objects_v2(Bucket="copies-of-ours")["Contents"]
         }
-        assert left == {"forklore-notes", name_at(BEGUN + timedelta(hours=10))}
+        newest = name_at(BEGUN + timedelta(hours=10))
+        assert left == {"forklore-notes", newest}
+        for number, name in enumerate((f"../{FILE}", f"{tmp_path}/away")):
+            client.put_object(Bucket="copies-of-ours", Key=f"of/forklore/{newest}/{name}", Body=b"x")
+            _, fetch = newest_in(place, client)
+            with pytest.raises(DataError, match="none of forklore's"):
+                make_of(fetch, tmp_path / str(number), is_good=lambda _: True)
+            client.delete_object(Bucket="copies-of-ours", Key=f"of/forklore/{newest}/{name}")
+        assert not {tmp_path / "away", tmp_path / FILE} & {*tmp_path.iterdir()}
         for address, told in ((f"{place}/not", "has none"), ("s3://copies-of-others", "NoSuchBucket")):
             with pytest.raises(DataError, match=told):
                 newest_in(address, client)

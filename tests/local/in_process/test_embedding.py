@@ -1,5 +1,8 @@
 """The vectors of a whole folder: they are counted, and made anew; one that is killed goes on."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ from forklore_local.in_process.opened import open_database
 from tests.service.reliability.intact import assert_intact
 from tests.support import meaning, tables
 from tests.support.meaning import Model, by_length, vectors_of
+from tests.support.processes import PROJECT
 
 TOPICS, OTHER = "tests.support.meaning:vectors_of", "tests.support.meaning:by_length"
 TEXTS = {"The inn.", "A hotel.", "A train.", "Sardine."}
@@ -143,6 +147,34 @@ def test_a_text_that_the_model_refuses_is_told_and_asked_for_again_only_by_a_reb
     assert rebuild(folder, TOPICS) == 1
     assert counted(folder, TOPICS) == (5, 0, [])
     check(folder)
+
+
+FULL = """\
+import fcntl, resource, signal, sys
+from pathlib import Path
+from types import SimpleNamespace
+from forklore_local.in_process.one_model import MODEL, OneModel
+from forklore_service.errors import StoreFailedError
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+one = OneModel(SimpleNamespace(model="m"), Path(sys.argv[1]))
+try:
+    one.keep()
+except StoreFailedError as error:
+    with open(Path(sys.argv[1], MODEL)) as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    one.close()
+    sys.exit(error.details["reason"])
+"""
+
+
+def test_a_model_that_cannot_be_noted_is_told_and_holds_up_no_other_program(tmp_path: Path) -> None:
+    environ = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path)], env=environ, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "failed\n")
 
 
 def test_while_a_program_recalls_another_model_is_refused_in_the_folder(folder: Path) -> None:

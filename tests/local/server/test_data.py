@@ -106,6 +106,7 @@ def test_a_folder_that_was_replaced_is_told_by_the_health_and_in_the_log(
     assert f"forklore {well.json()['version']} ({well.json()['commit']}) listens on " in local.banner
 
     (tmp_path / "da ta").rename(tmp_path / "moved")
+    unready = httpx.get(f"{local.url}/v1/ready")
     shutil.copytree(tmp_path / "moved", tmp_path / "da ta")
     unwell = health(local)
     refused = httpx.get(f"{local.url}/v1/conversations/{MADE}", headers=ANN)
@@ -113,16 +114,20 @@ def test_a_folder_that_was_replaced_is_told_by_the_health_and_in_the_log(
 
     assert (unwell.status_code, unwell.headers["retry-after"]) == (503, "1")
     body = unwell.json()
-    assert (body["code"], body["details"]["reason"]) == ("unavailable", "replaced")
+    for told in (body, unready.json()):
+        assert (told["code"], told["details"]["reason"]) == ("unavailable", "replaced")
     assert "da ta" not in unwell.text
     assert refused.status_code == 507
     assert "da ta" not in refused.text
     lines = [json.loads(line) for line in errors.splitlines()]
     assert [(line["route"], line["status"], line["code"], line["reason"]) for line in lines] == [
+        ("GET /v1/ready", 503, "unavailable", "replaced"),
         ("GET /v1/health", 503, "unavailable", "replaced"),
         ("GET /v1/conversations/{conversationId}", 507, "store_failed", "replaced"),
     ]
-    assert [line["xRequestId"] for line in lines] == [body["requestId"], refused.json()["requestId"]]
+    assert [line["xRequestId"] for line in lines] == [
+        answer.json()["requestId"] for answer in (unready, unwell, refused)
+    ]
     assert MADE not in errors
 
 
