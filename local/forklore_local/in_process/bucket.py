@@ -61,7 +61,8 @@ class Bucket:
         if keep is not None:
             found = self._objects()
             whole = [one for one in sorted(found) if FILE in found[one]]
-            for old in {*whole[:-keep], *(one for one in found if one < name and one not in whole)}:
+            parts = (one for one in found if one < name and one not in whole)
+            for old in {*whole[:-keep], *parts} - {name}:  # also if the clock was ahead before
                 self._delete(old, found[old])
         return f"{self.address}/{name}", lost
 
@@ -111,7 +112,7 @@ class Bucket:
             yield
         except ClientError as error:
             raise DataError(f"{self.address}: {error.response['Error']['Code']}") from error
-        except (BotoCoreError, Boto3Error) as error:
+        except (BotoCoreError, Boto3Error, ValueError) as error:  # ValueError: of an endpoint
             raise DataError(f"{self.address}: {str(error).splitlines()[0]}") from error
 
 

@@ -59,6 +59,8 @@ def test_the_newest_copies_stay_and_the_newest_of_all_is_restored(tmp_path: Path
     to.mkdir()
     put_back(copies_in(place)[0], to, is_good=lambda _made: True)
     assert said(to) == ["0", "1", "2"]
+    late, _ = add_copy(folder, place, keep=1, moment=BEGUN)
+    assert [copy.name for copy in copies_in(place)] == [late.name, name_at(BEGUN + timedelta(hours=3))]
 
 
 def test_nothing_is_restored_over_anything_or_of_what_is_not_good(tmp_path: Path) -> None:
@@ -124,6 +126,8 @@ def test_copies_in_a_bucket_are_whole_kept_by_number_and_restored(tmp_path: Path
         }
         newest = name_at(BEGUN + timedelta(hours=10))
         assert left == {"forklore-notes", newest}
+        bucket.add(folder, keep=1, moment=BEGUN)
+        assert bucket.names() == [name_at(BEGUN), newest]
         for number, name in enumerate((f"../{FILE}", f"{tmp_path}/away")):
             client.put_object(Bucket="copies-of-ours", Key=f"of/forklore/{newest}/{name}", Body=b"x")
             _, fetch = newest_in(place, client)
