@@ -33,6 +33,7 @@ EMULATOR ?= .emulator
 # say so when it is missing.
 RUNTIME_PYTHON ?= $(firstword $(foreach one,python3.13 $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python3.13),\
 	$(shell "$(one)" -c 'print("$(one)")' 2>/dev/null)))
+CONTAINERS ?= $(firstword $(foreach one,docker podman,$(shell command -v $(one))) docker)
 # Which deployment. Each stage is a stack of its own and has its own parameters in samconfig.toml.
 STAGE ?= default
 SAMCONFIG ?= samconfig.toml
@@ -89,7 +90,7 @@ adapters := claude-agent google-adk langgraph openai-agents pydantic-ai strands
 openhands := tests/clients/adapters/openhands clients/python/forklore/adapters/openhands
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-adapters test-openhands test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local deploy restore try-recall lock clean
+.PHONY: help run check test test-adapters test-openhands test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local image deploy restore try-recall lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -288,6 +289,9 @@ deploy: $(SAM)/locked ## deploy to AWS; asks for the issuer and the audience the
 	@$(MAKE) --no-print-directory build
 	@$(sam) deploy --config-file "$(abspath $(SAMCONFIG))" --config-env "$(STAGE)" $(if $(filter no,$(CONFIRM)),--no-confirm-changeset)
 
+image: ## build the image of a server on one machine; needs Docker or podman; IMAGE_OPTIONS=… are more of its options
+	$(CONTAINERS) build $(IMAGE_OPTIONS) -t forklore .
+
 restore: $(SAM)/locked $(RUN)/ready ## restore the table to TIME=2026-11-23T17:15:00Z and let the stack use it; started again, it goes on where it stopped
 	@SAMCONFIG="$(SAMCONFIG)" FSCK_PYTHON="$(abspath $(RUN))/bin/python" "$(SAM)/bin/python" -m tools.deployment.restore "$(STAGE)" "$(TIME)"
 
@@ -308,6 +312,7 @@ lock: ## write all locks from pyproject.toml and the three requirements.in; need
 		-o $(locks)/adapters.txt
 	$(subst 3.11,3.12,$(compile)) pyproject.toml --extra local --extra openhands --group openhands -c layers/core/requirements.txt \
 		-o $(locks)/openhands.txt
+	$(compile) pyproject.toml --extra local --extra cli --extra metrics -c $(locks)/dev.txt -o $(locks)/image.txt
 	$(compile) pyproject.toml --extra local --extra cli --group web -c $(locks)/dev.txt -o $(locks)/web.txt
 	for group in sam checks release runtime emulator; do \
 		$(compile) --group $$group -o $(locks)/$$group.txt || exit 1; done

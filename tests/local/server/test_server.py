@@ -224,6 +224,28 @@ def test_a_handler_that_hangs_does_not_keep_the_server_running(tmp_path: Path) -
         assert " status=500 " in answered
 
 
+def test_a_server_that_cannot_end_is_ended_all_the_same(tmp_path: Path) -> None:
+    """What hangs would go on for five times as long as this test waits."""
+    code = f"""
+import sys, time
+from forklore_local.server import server
+server.STOP_SECONDS = 1
+server.Events.stop = lambda self: time.sleep({5 * STOPS_WITHIN_SECONDS})
+sys.exit(server.main(arguments=["--port", "0"]))
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, env={"HOME": str(tmp_path)}, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout
+        assert any("Ctrl+C" in line for line in process.stdout)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(STOPS_WITHIN_SECONDS) == 0
+    finally:
+        process.kill()
+        process.communicate()
+
+
 @pytest.mark.long
 def test_an_idle_connection_is_kept_longer_than_clients_keep_it(tmp_path: Path) -> None:
     """httpx closes one after 5 s. If the server did so too, it could reset a new request."""
