@@ -66,6 +66,7 @@ class Gemini(Program):
         """Open a session in a terminal."""
         with world.terminal(self.start(world), "--yolo", *more) as terminal:
             terminal.wait_for("Type your message")
+            terminal.wait_for_keys()
             yield terminal
             terminal.press("C-c", "C-c", after=1)
 
@@ -79,10 +80,7 @@ class Gemini(Program):
         one = self.story
         assert one.helper is not None
         with self.screen(world) as terminal:
-            for _ in range(10):  # it empties its input once more when it has started
-                terminal.paste(one.waves.said)
-                if world.stand_in.wait_for("enerateContent", 1):
-                    break
+            terminal.paste(one.waves.said)
             terminal.wait_for("I do.")
             self.say(world, terminal, one.depth)
             self.say(world, terminal, one.paint)

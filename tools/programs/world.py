@@ -194,6 +194,15 @@ class Terminal:
             time.sleep(0.3)
         return False
 
+    def wait_for_keys(self) -> None:
+        """Wait until the program takes keys. A paste that comes too early may lose its end."""
+        shown = re.compile("zq")
+        for _ in range(40):
+            self.tmux("send-keys", "-t", "one", "-l", "zq")
+            if self._has_more_than(0, shown):
+                break
+        self.press("C-u", after=2)
+
     def paste(self, text: str) -> None:
         """Paste a text until its end is on the screen, or what stands for it, and press Enter."""
         self.tmux("set-buffer", text)
