@@ -20,7 +20,7 @@ from tests.clients.adapters.published import source_of
 from tests.clients.adapters.services import Service
 from tools.harness.local_server import ROOT
 
-SHA256 = "40558f133cb57286989521d6b4e89afb1fb9a853268d009716d35d7a9580ae21"
+SHA256 = "1d859a142ee6cd97aef972215ed7ab5c09f623018194a6577c7dafbbfa481216"
 CONTRACTS = 14
 PASSED, PRIVATE = 363, 6
 """How many tests pass. The others set a private field of the SDK's own store."""
