@@ -4,7 +4,7 @@
 #   docker run --read-only --tmpfs /tmp -v forklore:/data -p 127.0.0.1:8080:8080 forklore --token-file /data/tokens
 #
 # compose.yaml has it behind TLS. docs/operate.md says what to do with the volume.
-ARG BASE=docker.io/library/debian:bookworm-slim
+ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS built
 RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-venv

@@ -35,7 +35,10 @@ class Gemini(Program):
         "GEMINI_CLI_TRUST_WORKSPACE": "true",
         "GEMINI_CLI_NO_RELAUNCH": "true",
     }
-    own_texts = ("--- Content from referenced files ---", "--- End of content ---", "Content from .*")
+    own_texts = (
+        *("--- Content from referenced files ---", "--- End of content ---", "Content from .*"),
+        r"Got it\. Thanks for the additional context!",  # the answer to a summary, which nobody has said
+    )
     story = Story(
         lambda command: Call("run_shell_command", {"command": command, "description": "Looks"}),
         lambda asked: [Call("invoke_agent", {"agent_name": "generalist", "prompt": asked})],

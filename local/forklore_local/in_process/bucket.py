@@ -49,19 +49,19 @@ class Bucket:
         whose bytes are lost. Nothing is deleted before the new copy is whole.
         """
         name = name_at(moment)
-        with tempfile.TemporaryDirectory(prefix="forklore-copy-") as held:
+        with self._asking(), tempfile.TemporaryDirectory(prefix="forklore-copy-") as held:
             made = Path(held) / "copy"
             lost = back_up(folder, made)
             files = sorted(file for file in made.rglob("*") if file.is_file() and file != made / FILE)
-            with self._asking():
-                for file in (*files, made / FILE):
-                    self._client.upload_file(
-                        str(file), self._bucket, f"{self._prefix}{name}/{file.relative_to(made).as_posix()}"
-                    )
+            for file in (*files, made / FILE):
+                self._client.upload_file(
+                    str(file), self._bucket, f"{self._prefix}{name}/{file.relative_to(made).as_posix()}"
+                )
         if keep is not None:
             found = self._objects()
             whole = [one for one in sorted(found) if FILE in found[one]]
-            for old in {*whole[:-keep], *(one for one in found if one < name and one not in whole)}:
+            parts = (one for one in found if one < name and one not in whole)
+            for old in {*whole[:-keep], *parts} - {name}:  # also if the clock was ahead before
                 self._delete(old, found[old])
         return f"{self.address}/{name}", lost
 
@@ -106,13 +106,15 @@ class Bucket:
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Raise DataError where S3 refuses or cannot be reached. Its text has no secret."""
+        """Raise DataError where S3 refuses, or the disk here does. Its text has no secret."""
         try:
             yield
         except ClientError as error:
             raise DataError(f"{self.address}: {error.response['Error']['Code']}") from error
-        except (BotoCoreError, Boto3Error) as error:
+        except (BotoCoreError, Boto3Error, ValueError) as error:  # ValueError: of an endpoint
             raise DataError(f"{self.address}: {str(error).splitlines()[0]}") from error
+        except OSError as error:  # of the files here; some of botocore's errors are one, too
+            raise DataError(f"{self.address}: {error.strerror}") from error
 
 
 def newest_in(address: str, client: Any = None) -> tuple[str, Callable[[Path], None]]:

@@ -43,7 +43,7 @@ def add_copy(folder: Path, place: Path, *, keep: int, moment: datetime) -> tuple
     copy = place / name_at(moment)
     lost = back_up(folder, copy)
     try:
-        for old in copies_in(place)[:-keep]:
+        for old in {*copies_in(place)[:-keep]} - {copy}:  # also if the clock was ahead before
             old.rename(place / f".{old.name}")  # none is ever there in part
         for left in place.glob(_LEFT):
             shutil.rmtree(left)

@@ -6,14 +6,19 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import boto3
 import pytest
 
 from forklore import Forklore
+from forklore.cli.commands.backup import _again_and_again
+from forklore.cli.exits import CommandError
 from forklore_local.in_process.bucket import Bucket, newest_in
 from forklore_local.in_process.copies import add_copy, copies_in, make_of, name_at, put_back
 from forklore_local.in_process.folder import FILE, DataError
@@ -59,6 +64,8 @@ def test_the_newest_copies_stay_and_the_newest_of_all_is_restored(tmp_path: Path
     to.mkdir()
     put_back(copies_in(place)[0], to, is_good=lambda _made: True)
     assert said(to) == ["0", "1", "2"]
+    late, _ = add_copy(folder, place, keep=1, moment=BEGUN)
+    assert [copy.name for copy in copies_in(place)] == [late.name, name_at(BEGUN + timedelta(hours=3))]
 
 
 def test_nothing_is_restored_over_anything_or_of_what_is_not_good(tmp_path: Path) -> None:
@@ -81,7 +88,9 @@ def test_nothing_is_restored_over_anything_or_of_what_is_not_good(tmp_path: Path
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_copies_in_a_bucket_are_whole_kept_by_number_and_restored(tmp_path: Path) -> None:
+def test_copies_in_a_bucket_are_whole_kept_by_number_and_restored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, to, place = tmp_path / "data", tmp_path / "new", "s3://copies-of-ours/of/forklore"
     with served_bucket("copies-of-ours") as served:
         client = boto3.client(
@@ -124,6 +133,8 @@ def test_copies_in_a_bucket_are_whole_kept_by_number_and_restored(tmp_path: Path
         }
         newest = name_at(BEGUN + timedelta(hours=10))
         assert left == {"forklore-notes", newest}
+        bucket.add(folder, keep=1, moment=BEGUN)
+        assert bucket.names() == [name_at(BEGUN), newest]
         for number, name in enumerate((f"../{FILE}", f"{tmp_path}/away")):
             client.put_object(Bucket="copies-of-ours", Key=f"of/forklore/{newest}/{name}", Body=b"x")
             _, fetch = newest_in(place, client)
@@ -136,6 +147,9 @@ def test_copies_in_a_bucket_are_whole_kept_by_number_and_restored(tmp_path: Path
                 newest_in(address, client)
         with pytest.raises(DataError, match="NoSuchBucket"):
             Bucket("s3://copies-of-others", client).add(folder, keep=1, moment=BEGUN)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "full"))
+        with pytest.raises(DataError, match="No such file"):
+            bucket.add(folder, keep=1, moment=BEGUN)
     with pytest.raises(DataError, match="s3://BUCKET/PREFIX"):
         Bucket("s3://x")
 
@@ -198,6 +212,20 @@ def lost_by_a_kill(place: Path, *, period_s: int, chance: random.Random) -> tupl
 def test_what_was_said_before_the_newest_copy_is_there_after_all_was_killed(tmp_path: Path) -> None:
     for number in range(2):
         lost_by_a_kill(tmp_path / str(number), period_s=1, chance=random.Random(number))
+
+
+def test_copies_that_take_longer_than_the_period_go_on() -> None:
+    told: list[str] = []
+    fails = iter([False, True, False])
+
+    def copy() -> None:
+        if next(fails):
+            raise CommandError("away")
+
+    shell: Any = SimpleNamespace(say=told.append)
+    with pytest.raises(StopIteration):
+        _again_and_again(shell, 0, copy)
+    assert told == ["no copy: away; the next one is tried in its turn"]
 
 
 def test_copies_and_a_restore_by_the_command_line(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def test_the_numbers_are_those_of_all_workers_and_outlive_one(tmp_path: Path) ->
             assert httpx.get(f"{local.url}/v1/ready").json() == {"status": "ready"}
         httpx.get(f"{local.url}/nothing/{SECRET}")
         wait_until(lambda: "forklore_sweep_finished_timestamp_seconds" in numbers_at(address))
+        wait_until(lambda: numbers_at(address)["forklore_requests_open"] == 0)  # counted after it is sent
         seen = numbers_at(address)
         ready = 'forklore_requests_total{operation="checkReady",status="200"}'
         assert (seen[ready], seen["forklore_workers_alive"], seen["forklore_requests_open"]) == (4, 2, 0)

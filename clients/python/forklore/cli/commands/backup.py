@@ -99,7 +99,7 @@ def _again_and_again(shell: Shell, seconds: int, copy: Callable[[], object]) -> 
         except CommandError as error:
             shell.say(f"no copy: {error}; the next one is tried in its turn")
         due_s = max(due_s + seconds, time.monotonic())
-        time.sleep(due_s - time.monotonic())
+        time.sleep(max(0.0, due_s - time.monotonic()))
 
 
 def _seconds(period: str) -> int:
