@@ -3,6 +3,7 @@
 #   .venv      forklore and its tests                   Python 3.11 or newer
 #   .run       the local server and the command line    Python 3.11 or newer
 #   .adapters  the agent frameworks and their adapters  Python 3.11 or newer
+#   .newest    the same with the newest frameworks      Python 3.11 or newer
 #   .openhands OpenHands and its adapter                the functions' Python
 #   .web       the tests of the explorer in a browser   Python 3.11 or newer
 #   .sam       AWS SAM                                  Python 3.11 or newer
@@ -22,6 +23,7 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN ?= .run
 ADAPTERS ?= .adapters
+NEWEST ?= .newest
 OPENHANDS ?= .openhands
 WEB ?= .web
 SAM ?= .sam
@@ -87,10 +89,11 @@ compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-has
 locks := requirements
 extras := service authorizer lambda local cli mcp metrics
 adapters := claude-agent google-adk langgraph openai-agents pydantic-ai strands
+frameworks := claude-agent-sdk google-adk langgraph langgraph-checkpoint-conformance openai-agents 'pydantic-ai-slim[mcp]' strands-agents
 openhands := tests/clients/adapters/openhands clients/python/forklore/adapters/openhands
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-adapters test-openhands test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local image deploy restore try-recall lock clean
+.PHONY: help run check test test-adapters test-newest test-openhands test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local image deploy restore try-recall lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -147,6 +150,14 @@ test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and mor
 	"$(ADAPTERS)/bin/python" -m mypy --config-file tests/clients/adapters/mypy.ini & types=$$!; \
 	"$(ADAPTERS)/bin/python" -m pytest -c tests/clients/adapters/pytest.ini --rootdir=. --numprocesses=$(waiting) --dist=loadgroup --doctest-modules tests/clients/adapters clients/python/forklore/adapters $(addprefix --ignore=,$(openhands)); \
 	tests=$$?; wait $$types && exit $$tests
+
+# The frameworks beside the locked ones: what is newer is printed before the tests say what it breaks.
+test-newest: ## run the tests of the adapters with the newest agent frameworks, in an environment of its own; not in CI
+	@$(MAKE) --no-print-directory "ADAPTERS=$(NEWEST)" "$(NEWEST)/ready"
+	@"$(NEWEST)/bin/python" $(pip) install --upgrade --upgrade-strategy eager $(frameworks)
+	@"$(NEWEST)/bin/python" -m pip --disable-pip-version-check list --format=freeze | sed ':a;s/^\([^=]*\)[_.]/\1-/;ta' | \
+		while read -r one; do grep -qiF "$$one " $(locks)/adapters.txt || echo "not in the lock: $$one"; done
+	@FORKLORE_TEST_NEWEST=1 $(MAKE) --no-print-directory "ADAPTERS=$(NEWEST)" test-adapters
 
 test-openhands: $(if $(RUNTIME_PYTHON),$(OPENHANDS)/ready) ## run the tests of OpenHands' adapter; needs Python 3.13
 ifdef RUNTIME_PYTHON
@@ -318,7 +329,7 @@ lock: ## write all locks from pyproject.toml and the three requirements.in; need
 		$(compile) --group $$group -o $(locks)/$$group.txt || exit 1; done
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(OPENHANDS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .programs .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
+	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(NEWEST)" "$(OPENHANDS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .programs .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist dist-npm node_modules clients/node_modules $(foreach one,$(typescript) $(kits),$(addprefix $(one)/,node_modules build dist LICENSE)) \
 		$(runtimes)/node_modules *.egg-info .*.lock node_modules.lock clients/node_modules.lock $(typescript)/node_modules.lock \
 		$(runtimes)/node_modules.lock

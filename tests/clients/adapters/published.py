@@ -2,6 +2,7 @@
 
 import fcntl
 import hashlib
+import os
 import subprocess
 import sys
 import tarfile
@@ -18,7 +19,8 @@ FETCH_S = 100
 def source_of(distribution: str, *, sha256: str) -> Path:
     """Return the folder of a source distribution, in the version that is installed.
 
-    sha256: of the archive. pip fetches it the first time.
+    sha256: of the archive; of another version than the locked one it is not known. pip fetches it
+    the first time.
     """
     named = f"{distribution.replace('-', '_')}-{version(distribution)}"
     folder = CACHE / named
@@ -44,6 +46,8 @@ def _fetch(wanted: str, into: Path, *, sha256: str) -> None:
             if is_last:
                 raise
     [archive] = into.glob("*.tar.gz")
-    assert hashlib.sha256(archive.read_bytes()).hexdigest() == sha256, f"{archive.name} is another one"
+    is_locked = "FORKLORE_TEST_NEWEST" not in os.environ
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    assert digest == sha256 or not is_locked, f"{archive.name} is another one"
     with tarfile.open(archive) as packed:
         packed.extractall(into, filter="data")
