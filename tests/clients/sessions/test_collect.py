@@ -181,7 +181,7 @@ def test_a_sub_agent_is_collected_as_a_child(run: Forklore, home: Path, program:
     assert [row["title"] for row in children] == ["Report the weather at the pier."]
 
 
-PLACES = {"goose": "sessions", "openhands": "conversations"}
+PLACES = {"cline": "data", "goose": "sessions", "openhands": "conversations"}
 """Where in the program's folder its fixture stands, if not in its root."""
 
 

@@ -170,7 +170,7 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
         conversations.append(PlannedConversation(one_id, line.fork, tuple(own), settings))
     ends = PlannedAt(0, 0) if tree.current is None else place_of[tree.current]
     current = ends.conversation if laying.end_line is None else laying.end_line
-    newest = max(message.said_at for message in tree.messages)
+    newest = _newest(tree)
     plan = planned(
         tree.tree_id,
         namespace,
@@ -204,6 +204,16 @@ def plan_draft(draft: Draft, there: There | None = None, anchor: Ref | None = No
         ends=ends,
         end_line=laying.end_line,
     )
+
+
+def _newest(tree: ForeignTree) -> str:
+    """Return when the session was last at work: what it has taken back is below where it is."""
+    last, below = "", [len(tree.messages) - 1 if tree.current is None else tree.current]
+    while below:
+        message = tree.messages[below.pop()]
+        last = max(last, message.said_at)
+        below += message.replies
+    return last
 
 
 def _is_unnumbered(tree: ForeignTree, matched: Mapping[int, Match]) -> bool:
