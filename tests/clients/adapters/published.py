@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from tools.harness.local_server import ROOT
 
 CACHE = ROOT / ".cache" / "adapters"
-FETCH_S = 100
+FETCH_S = 300
 
 
 def source_of(distribution: str, *, sha256: str) -> Path:
@@ -29,14 +29,18 @@ def source_of(distribution: str, *, sha256: str) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests of several processes need it at the same time
         if not folder.is_dir():
             with TemporaryDirectory(dir=CACHE) as made:
-                _fetch(f"{distribution}=={version(distribution)}", Path(made), sha256=sha256)
+                _fetch(distribution, Path(made), sha256=sha256)
                 Path(made, named).rename(folder)
     return folder
 
 
-def _fetch(wanted: str, into: Path, *, sha256: str) -> None:
-    """Unpack a source distribution into a folder."""
-    options = ("--no-deps", "--no-binary", ":all:", "--disable-pip-version-check", "--dest", str(into))
+def _fetch(distribution: str, into: Path, *, sha256: str) -> None:
+    """Unpack a source distribution into a folder.
+
+    pip asks its build system for its metadata: with wheels of that one it takes seconds.
+    """
+    options = ("--no-deps", "--no-binary", distribution, "--disable-pip-version-check", "--dest", str(into))
+    wanted = f"{distribution}=={version(distribution)}"
     fetch = (sys.executable, "-m", "pip", "download", "--quiet", *options, wanted)
     for is_last in (False, False, True):  # a connection may stall
         try:
