@@ -140,7 +140,8 @@ class Embedding:
                 else:
                     others[one.entry_id] = one.model
             wanted = self._table.read.history_ids(group_id, conversation_id, first=FIRST, last=end)
-            lacking = [one for one in wanted if one not in has | refused]
+            known = has | refused
+            lacking = [one for one in wanted if one not in known]
             waiting = [*self._with_text(group_id, lacking)]
             of_others = Counter(others[one] for one in waiting if one in others)
             yield _Part(conversation_id, len(has - refused), waiting, sorted(refused), of_others)

@@ -1,12 +1,15 @@
 """Threads for the tests of LangGraph's savers: checkpoints as a graph makes them."""
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, Checkpoint, empty_checkpoint
 
+from forklore import Forklore
 from forklore.adapters.langgraph import ForkloreSaver
+from tests.clients.adapters.wires import Killed, Wire
 
 
 def config_of(thread: str, checkpoint_id: str | None = None, namespace: str = "") -> RunnableConfig:
@@ -59,3 +62,24 @@ def numbers(saver: ForkloreSaver, thread: str) -> list[int]:
     found = list(saver.list(config_of(thread)))
     assert all(one.checkpoint["channel_values"]["base"] == "b" * 100 for one in found)
     return [one.checkpoint["channel_values"]["n"] for one in found]
+
+
+def after_each_kill(
+    client: Forklore, make: Callable[[Forklore], object], act: Callable[[ForkloreSaver], object]
+) -> Iterator[None]:
+    """Make something and act on it, killed between two requests, and by another process once more.
+
+    Yields when the second one has finished: for each pair of requests that follow one another, and
+    at the end where nobody was killed.
+    """
+    lives, killed = 0, True
+    while killed:
+        make(client)
+        try:
+            act(ForkloreSaver(Wire(lives).wrapped(client)))
+            killed = False
+        except Killed:
+            act(ForkloreSaver(client))
+        yield
+        lives += 1
+    assert lives > 3

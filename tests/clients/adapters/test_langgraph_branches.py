@@ -13,9 +13,9 @@ from langgraph.types import Command
 from forklore import ConflictError, Forklore, role_of, text_of
 from forklore.adapters.langgraph import ForkloreSaver
 from tests.clients.adapters.langgraph_agent import Agent, agent, counter, texts, thread, with_subgraph
-from tests.clients.adapters.langgraph_threads import config_of, line, numbers, said, step
+from tests.clients.adapters.langgraph_threads import after_each_kill, config_of, line, numbers, said, step
 from tests.clients.adapters.services import Service
-from tests.clients.adapters.wires import Killed, Wire
+from tests.clients.adapters.wires import Wire
 
 
 def say(text: str) -> dict[str, list[HumanMessage]]:
@@ -157,22 +157,13 @@ def test_branches_are_deleted_pruned_and_copied_with_their_thread(
     """After a kill between any two requests the same call finishes, and leaves nothing behind."""
     act, expected = STORIES[name]
     with service.client(user) as client:
-        lives, killed = 0, True
-        while killed:
-            rewound(client)
-            try:
-                act(ForkloreSaver(Wire(lives).wrapped(client)))
-                killed = False
-            except Killed:
-                act(ForkloreSaver(client))
+        for _ in after_each_kill(client, rewound, act):
             found = {thread: numbers(ForkloreSaver(client), thread) for thread in expected}
             assert found == expected
             for thread_id in "tu":
                 ForkloreSaver(client).delete_thread(thread_id)
                 assert numbers(ForkloreSaver(client), thread_id) == []
             assert client.conversations(mode="all").list() == []
-            lives += 1
-        assert lives > 3
 
 
 def test_a_copy_has_the_branches_when_its_source_is_gone(service: Service, user: str) -> None:

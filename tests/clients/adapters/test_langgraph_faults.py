@@ -17,6 +17,7 @@ from forklore.adapters.langgraph import ForkloreSaver
 from forklore.adapters.langgraph.records import BACK_MAX, Record
 from forklore.adapters.langgraph.steps import Known, back_of
 from tests.clients.adapters.langgraph_threads import (
+    after_each_kill,
     checkpoint_of,
     config_of,
     id_of,
@@ -204,17 +205,8 @@ def test_after_a_kill_between_any_two_requests_the_same_call_finishes(
 ) -> None:
     act, expected = STORIES[name]
     with service.client(user) as client:
-        lives, killed = 0, True
-        while killed:
-            whole = ForkloreSaver(client)
-            line(whole, "t", 6)
-            line(whole, "u", 2)
-            wire = Wire(lives)
-            try:
-                act(ForkloreSaver(wire.wrapped(client)))
-                killed = False
-            except Killed:
-                act(ForkloreSaver(client))
+        whole = ForkloreSaver(client)
+        for _ in after_each_kill(client, lambda _: [line(whole, "t", 6), line(whole, "u", 2)], act):
             assert {thread: numbers(whole, thread) for thread in expected} == expected
             listed = [named.conversation_id for named in client.names()]
             assert sorted(one.id for one in client.conversations(mode="all")) == sorted(listed)
@@ -224,8 +216,6 @@ def test_after_a_kill_between_any_two_requests_the_same_call_finishes(
                 whole.delete_thread(thread)
             assert client.conversations(mode="all").list() == []
             assert client.names().list() == []
-            lives += 1
-        assert lives > 3
 
 
 def test_a_thread_whose_deletion_was_killed_can_be_used_at_once(service: Service, user: str) -> None:

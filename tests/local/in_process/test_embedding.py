@@ -9,13 +9,11 @@ import pytest
 
 from forklore import Forklore
 from forklore.client.errors import ApiError
-from forklore_local.embedded.engine import NAME, Engine
 from forklore_local.in_process import embedding as rebuilding
 from forklore_local.in_process.embedding import Embedding
 from forklore_local.in_process.folder import DataError
-from forklore_local.in_process.opened import open_database
-from tests.service.reliability.intact import assert_intact
-from tests.support import meaning, tables
+from tests.local.in_process.test_killed import check
+from tests.support import meaning
 from tests.support.meaning import Model, by_length, vectors_of
 from tests.support.processes import PROJECT
 
@@ -62,14 +60,6 @@ def rebuild(folder: Path, named: str, *, steps: int = 99) -> int:
     with Embedding(folder, named) as embedding:
         embedding.rebuild(done)
     return sum(told)
-
-
-def check(folder: Path) -> None:
-    database = open_database(folder)
-    try:
-        assert_intact(tables.Store(Engine(database), NAME, database=database))
-    finally:
-        database.close()
 
 
 def test_one_that_is_killed_goes_on_also_with_another_model(

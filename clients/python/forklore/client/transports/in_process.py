@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from forklore_local.in_process.service import EmbeddedService
 
 Embed: TypeAlias = Callable[[list[str]], Sequence[Sequence[float] | None]]
-"""Returns a vector of each text, all of one length."""
+"""Returns a vector of each text, all of one length; None of a text that it refuses."""
 Model: TypeAlias = Embed | Literal["wordllama"]
 """What makes vectors of texts: a function, or the model that the extra `recall` installs."""
 LOOK_SECONDS = 0.02
