@@ -97,14 +97,19 @@ class EmbeddedService:
         if opened.process != os.getpid() and opened.folder is not None:
             # After fork(): what was opened belongs to the other process.
             nearness = opened.table.nearness
-            opened = Opened(opened.folder, delete_wait_s=opened.delete_wait_s, nearness=nearness)
+            opened = Opened(
+                opened.folder,
+                delete_wait_s=opened.delete_wait_s,
+                deleted_days=opened.deleted_days,
+                nearness=nearness,
+            )
             self._forgotten.detach()
             self._hold(opened)
         try:
             asked = operation_named(operation)
             table, queue = opened.table.within(REQUEST_SECONDS), opened.worker.queue
             return asked(
-                Service(table, queue, delete_wait_s=opened.delete_wait_s),
+                Service(table, queue, delete_wait_s=opened.delete_wait_s, deleted_days=opened.deleted_days),
                 caller=NOBODY if asked.is_public else _checked(caller),
                 path=path,
                 query=query,
