@@ -720,6 +720,22 @@ CARDS = [
         Step("removeMembership", at("root", userId="ann")),
     ),
     card(
+        "listTrash",
+        "any user",
+        Step("listTrash", {"limit": 1}),
+        Step("listTrash", {"afterCursor": "x"}),
+        only_adds=True,
+    ),
+    card(
+        "adminListTrash",
+        "auditors",
+        Step("adminListTrash", {"userId": "ann", "justification": "a ticket"}, user="aude"),
+        Step("adminListTrash", user="aude"),
+        Step("adminListTrash", {"userId": "ann"}),
+    ),
+    card("restoreConversation", "the owner", only_adds=True),
+    card("adminRestoreConversation", "admins", Step("adminRestoreConversation", at("fork"), user="adam")),
+    card(
         "deleteConversation",
         "the owner",
         Step("deleteConversation", at("copy")),
@@ -733,6 +749,9 @@ CARDS = [
         Step("deleteConversation", at("fork")),
         Step("deleteConversation", at("fork", scope="tree"), user="bob"),
         Step("deleteConversation", at("fork"), user="bob"),
+        Step("deleteConversation", at("fork", forGood=True), user="bob"),
+        Step("deleteConversation", at("fork", forGood="no"), user="bob"),
+        Step("restoreConversation", at("fork"), user="bob"),
         Step("deleteConversation", {"conversationId": "x"}),
     ),
 ]

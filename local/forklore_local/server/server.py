@@ -171,6 +171,7 @@ class _Server:
         self._environment = environment
         self._version = version()  # of now: a checkout may change while this runs
         os.environ.update(options.environment)
+        os.environ["FORKLORE_DELETED_DAYS"] = str(options.chosen.deleted_days)
         set_environment()
         try:
             ServiceSettings.from_environment()

@@ -152,7 +152,7 @@ class Trashed(TypedDict):
     keptUntil: Time
 
 
-class Trash(TypedDict):
+class TrashPage(TypedDict):
     """Deleted fork trees, the newest tree first."""
 
     data: list[Trashed]

@@ -58,6 +58,13 @@ def delete(store: Store, of: str = ROOT, *, by: Caller = ANN, mailbox: Mailbox |
     return delete_conversation(store.process(), queue, caller=by, conversation_id=of, days=DAYS, wait_s=0)
 
 
+def delete_for_good(
+    store: Store, of: str = ROOT, *, by: Caller = ANN, mailbox: Mailbox | None = None
+) -> None:
+    queue = (mailbox or Mailbox()).queue
+    delete_conversation(store.process(), queue, caller=by, conversation_id=of, days=0, wait_s=0)
+
+
 def restore(store: Store, of: str = ROOT, *, by: Caller = ANN) -> str:
     shown = trash.restore_conversation(store.process(), Mailbox().queue, caller=by, conversation_id=of)
     return shown.conversation.conversation_id
@@ -160,7 +167,7 @@ def test_only_its_owner_or_an_admin_restores_it_or_deletes_it_for_good(store: St
     with pytest.raises(NotFoundError):
         restore(store, by=by)
     with pytest.raises(NotFoundError):
-        trash.delete_for_good(store.process(), Mailbox().queue, caller=by, conversation_id=ROOT)
+        delete_for_good(store, by=by)
     restore(store, by=ADMIN)
     with pytest.raises(ForbiddenError):
         restore(store, by=by)
@@ -203,7 +210,7 @@ def test_a_child_that_went_with_its_parent_is_not_restored_alone(store: Store) -
     with pytest.raises(NotFoundError):
         restore(store, GRANDCHILD)
     with pytest.raises(NotFoundError):
-        trash.delete_for_good(store.process(), Mailbox().queue, caller=ANN, conversation_id=GRANDCHILD)
+        delete_for_good(store, GRANDCHILD)
 
 
 @pytest.mark.parametrize("how", ["for good", "in time"])
@@ -214,7 +221,7 @@ def test_the_end_of_the_trash_is_the_deletion_as_without_it(store: Store, how: s
     delete(store, mailbox=mailbox)
     assert mailbox.messages == []
     if how == "for good":
-        trash.delete_for_good(store.process(), mailbox.queue, caller=ANN, conversation_id=ROOT)
+        delete_for_good(store, mailbox=mailbox)
         table = store.process()
     else:
         emptied = trash.empty_trash
@@ -328,7 +335,7 @@ def test_a_deletion_that_is_killed_anywhere_is_whole_once_it_is_swept(
             restore(store)
             assert without_restored(store.contents()) == whole
         elif then == "empty" and was_begun:
-            trash.delete_for_good(store.process(), Mailbox().queue, caller=ANN, conversation_id=ROOT)
+            delete_for_good(store)
         sweep_all(store)
         assert_sound(store)
         if then == "empty" and was_begun:

@@ -37,7 +37,7 @@ def list_conversations(request: CheckedRequest) -> answers.AdminConversationPage
     }
 
 
-def list_trash(request: CheckedRequest) -> answers.Trash:
+def list_trash(request: CheckedRequest) -> answers.TrashPage:
     """List the fork trees that a user has deleted and can restore, the newest tree first."""
     query: admin_requests.AdminListTrash = request.query
     return conversations.page_of_trash(request, query.user_id, "admin/trash")
@@ -59,7 +59,7 @@ _OF_USERS = {
 
 _NOT_FOR_AUDITORS = {"checkHealth", "listTransfers", "getTransfer", "listEntriesByName"}
 """What a user may read and an auditor may not. tests/service/api/test_parameters.py says why."""
-_FOR_ADMINS = ("deleteConversation", "restoreConversation", "deleteForGood", "deleteName")
+_FOR_ADMINS = ("deleteConversation", "restoreConversation", "deleteName")
 """What only a user's admin may do to what is theirs."""
 _CHANGES: Mapping[str, Mapping[str, Any]] = {
     "listConversations": {"query": admin_requests.AdminListConversations, "run": list_conversations},
@@ -68,7 +68,6 @@ _CHANGES: Mapping[str, Mapping[str, Any]] = {
         "answer": answers.AdminConversation,
         "summary": "Restore the deleted fork tree of any conversation.",
     },
-    "deleteForGood": {"summary": "Remove the deleted fork tree of any conversation from the trash."},
     "searchConversations": {
         "body": admin_requests.AdminSearchConversations,
         "run": search.search_everybodys,

@@ -85,10 +85,10 @@ def delete_conversation(request: CheckedRequest) -> Answer[None]:
     """Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 
     Every tree started from what is deleted goes with it. The tree is for the owner, who can
-    restore it while it is in the trash. A branch is for managers, and cannot be restored: other
-    branches keep what they inherited from it. Deleting the last branch is deleting the tree. 202
-    says that closing a very wide tree goes on in the background. An id cannot be used again for
-    30 days after its tree has left the trash.
+    restore it while it is in the trash; `forGood` takes it out, or never puts it there. A branch is
+    for managers, and cannot be restored: other branches keep what they inherited from it. Deleting
+    the last branch is deleting the tree. 202 says that closing a very wide tree goes on in the
+    background. An id cannot be used again for 30 days after its tree has left the trash.
     """
     query: conversation_requests.DeleteConversation = request.query
     is_branch = query.scope is Scope.BRANCH
@@ -99,12 +99,12 @@ def delete_conversation(request: CheckedRequest) -> Answer[None]:
         caller=request.caller,
         conversation_id=request.conversation_id,
         wait_s=request.service.delete_wait_s,
-        days=request.service.deleted_days,
+        days=0 if query.for_good else request.service.deleted_days,
     )
     return Answer(204 if is_closed else 202, None)
 
 
-def list_trash(request: CheckedRequest) -> answers.Trash:
+def list_trash(request: CheckedRequest) -> answers.TrashPage:
     """List the fork trees that you have deleted and can restore, the newest tree first.
 
     What went only with the conversation that had started it comes back with that, and is not
@@ -113,7 +113,7 @@ def list_trash(request: CheckedRequest) -> answers.Trash:
     return page_of_trash(request, request.caller.user_id, "trash")
 
 
-def page_of_trash(request: CheckedRequest, user_id: str, resource: str) -> answers.Trash:
+def page_of_trash(request: CheckedRequest, user_id: str, resource: str) -> answers.TrashPage:
     """Return a page of a user's trash. resource: what its cursors belong to."""
     query: ListPage = request.query
     page = trash_list.list_trash(
@@ -143,19 +143,6 @@ def restore_conversation(request: CheckedRequest) -> answers.Conversation:
         conversation_id=request.conversation_id,
     )
     return answers.conversation_for(request.caller, details)
-
-
-def delete_for_good(request: CheckedRequest) -> None:
-    """Remove the deleted fork tree of a conversation from the trash, for good.
-
-    For the owner. A conversation that was not deleted before is 404.
-    """
-    trash.delete_for_good(
-        request.table,
-        request.service.queue,
-        caller=request.caller,
-        conversation_id=request.conversation_id,
-    )
 
 
 def list_conversations(request: CheckedRequest) -> answers.ConversationPage:
@@ -302,7 +289,6 @@ def list_children(request: CheckedRequest) -> answers.ConversationPage:
 
 
 _ROOT = "/v1/conversations"
-_TRASH = "/v1/trash"
 _ONE = f"{_ROOT}/{{conversationId}}"
 
 OPERATIONS = (
@@ -351,7 +337,7 @@ OPERATIONS = (
         also=(202,),
         errors=(403, 404),
     ),
-    Operation("listTrash", "GET", _TRASH, list_trash, query=ListPage),
+    Operation("listTrash", "GET", "/v1/trash", list_trash, query=ListPage),
     Operation(
         "restoreConversation",
         "POST",
@@ -359,14 +345,6 @@ OPERATIONS = (
         restore_conversation,
         errors=(403, 404, 409),
         repeats=True,
-    ),
-    Operation(
-        "deleteForGood",
-        "DELETE",
-        f"{_TRASH}/{{conversationId}}",
-        delete_for_good,
-        status=204,
-        errors=(404,),
     ),
     Operation(
         "forkConversation",

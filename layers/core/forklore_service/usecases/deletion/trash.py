@@ -131,20 +131,6 @@ def _begin_restoring(table: Table, caller: Caller, conversation_id: str) -> Grou
     raise UnavailableError("the conversation keeps changing; try again")
 
 
-def delete_for_good(table: Table, queue: Queue, *, caller: Caller, conversation_id: str) -> None:
-    """Take the tree of a conversation out of the trash, and let a worker remove its items.
-
-    Raises NotFoundError, also if it is on its way back.
-    """
-    for _ in attempts(table, CHANGE):
-        group = trashed_group(table, look_up(table, conversation_id, caller=caller), caller, conversation_id)
-        if group.state is not State.TRASHED:
-            break
-        if _end_trash(table, queue, group):
-            return
-    raise _not_there(conversation_id)
-
-
 def empty_trash(table: Table, queue: Queue, *, days: int, report: Callable[[Exception], object]) -> int:
     """Begin to remove the trees whose time in the trash is over. The sweep runs this.
 
@@ -162,8 +148,9 @@ def empty_trash(table: Table, queue: Queue, *, days: int, report: Callable[[Exce
             for one in places:
                 try:
                     group = found.group(one.conversation_id)
-                    if group is not None and group.state is State.TRASHED and _is_due(group, before):
-                        begun += _end_trash(table, queue, group)
+                    if group is not None and _is_due(group, before) and end_trash(table, group):
+                        queue.announce([group.group_id])
+                        begun += 1
                 except UnavailableError:
                     raise
                 except Exception as error:  # noqa: BLE001 (one tree must not stop the others)
@@ -191,17 +178,14 @@ def _not_there(conversation_id: str) -> NotFoundError:
 
 
 def _is_due(group: Group, before: str) -> bool:
-    return group.trashed_at is not None and group.trashed_at < before
+    return group.state is State.TRASHED and (group.trashed_at or "") < before
 
 
-def _end_trash(table: Table, queue: Queue, group: Group) -> bool:
-    """Turn a tree that is in the trash as it was read into a deletion. Return whether it was."""
+def end_trash(table: Table, group: Group) -> bool:
+    """Set the tombstone of a tree that is in the trash as it was read. Return whether it is set."""
     at = table.now()
     gone = actions.group.empty_trash(group, at=at)
-    refused = table.try_commit([gone, actions.job.put(JobKind.DELETION, group.group_id, at=at)])
-    if refused is None:
-        queue.announce([group.group_id])
-    return refused is None
+    return table.try_commit([gone, actions.job.put(JobKind.DELETION, group.group_id, at=at)]) is None
 
 
 def _changed_children(

@@ -4,6 +4,8 @@ Then it closes the tree. The JOB item is written with the first change and delet
 shut, or with the tree. JOB guarantees that a worker goes on. The queue only makes this fast.
 """
 
+from contextlib import suppress
+
 from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.model import Caller
@@ -13,7 +15,7 @@ from forklore_service.storage.actions import Action
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.closing_trees import close_tree, tombstone
-from forklore_service.usecases.deletion.trash import into_trash, shut_tree
+from forklore_service.usecases.deletion.trash import end_trash, into_trash, shut_tree, trashed_group
 from forklore_service.usecases.shared.loading import LookUp, look_up
 from forklore_service.usecases.shared.optimistic import TOMBSTONE, attempts
 
@@ -29,7 +31,7 @@ def delete_conversation(
 ) -> bool:
     """Delete the conversation's whole fork tree, and every tree started from it.
 
-    days: for how long it stays in the trash; 0: it does not get there.
+    days: for how long it stays in the trash; 0: it does not get there, or is there no longer.
     Return True if the tree and its direct children can no longer be read or written.
     Return False if the tree can no longer be read, but is not closed yet. A worker then closes it.
     If an earlier deletion stopped before the tree was closed, its owner can call this again.
@@ -84,8 +86,12 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str, days: int
     for _ in attempts(table, TOMBSTONE):
         found = look_up(table, conversation_id, caller=caller)
         if found.loaded is None:
-            group = deleting_group(table, found, caller, conversation_id)
-            return group.group_id, group.state, False
+            group = deleting_group(table, found, caller, conversation_id, for_good=days == 0)
+            if group.state is not State.TRASHED or days:
+                return group.group_id, group.state, False
+            if end_trash(table, group):
+                return group.group_id, State.DELETING, True
+            continue
         group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
         owner = None if caller.bypasses_membership else caller.user_id
         state, writes = deletion(group_id, at=table.now(), owner=owner, days=days)
@@ -95,12 +101,18 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str, days: int
     raise UnavailableError("the conversation keeps changing; try again")
 
 
-def deleting_group(table: Table, found: LookUp, caller: Caller, conversation_id: str) -> Group:
+def deleting_group(
+    table: Table, found: LookUp, caller: Caller, conversation_id: str, *, for_good: bool = False
+) -> Group:
     """Return the tree if it is being deleted and the caller may close it.
 
     The deletion closes the named conversation last. So while its HEAD exists and is not shut, the
-    tree is not closed. Raises NotFoundError otherwise.
+    tree is not closed. for_good: whether a tree that is in the trash will do, too.
+    Raises NotFoundError otherwise.
     """
+    if for_good:
+        with suppress(NotFoundError):
+            return trashed_group(table, found, caller, conversation_id)
     pointer = found.found.pointer(conversation_id, now_s=table.now_s())
     group_id = pointer.group_id if pointer else None
     if group_id is not None and found.found.is_open(group_id, conversation_id):
