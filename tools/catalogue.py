@@ -721,7 +721,7 @@ CARDS = [
     ),
     card(
         "listTrash",
-        "any user",
+        "users",
         Step("listTrash", {"limit": 1}),
         Step("listTrash", {"afterCursor": "x"}),
         only_adds=True,
@@ -733,8 +733,21 @@ CARDS = [
         Step("adminListTrash", user="aude"),
         Step("adminListTrash", {"userId": "ann"}),
     ),
-    card("restoreConversation", "the owner", only_adds=True),
-    card("adminRestoreConversation", "admins", Step("adminRestoreConversation", at("fork"), user="adam")),
+    card(
+        "restoreConversation",
+        "the owner",
+        Step("restoreConversation", at("copy")),
+        Step("restoreConversation", at("fresh")),
+        Step("restoreConversation", at("copy"), user="eve"),
+        only_adds=True,
+    ),
+    card(
+        "adminRestoreConversation",
+        "admins of a conversation",
+        Step("adminRestoreConversation", at("copy", justification="a ticket"), user="adam"),
+        Step("adminRestoreConversation", at("copy"), user="aude"),
+        only_adds=True,
+    ),
     card(
         "deleteConversation",
         "the owner",

@@ -306,6 +306,7 @@ def sweep_all(store: Store, table: Table | None = None) -> None:
     settle(store, mailbox, table)
 
 
+@pytest.mark.failure("restore-race")
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("then", ["sweep", "repeat", "restore", "empty"])
 def test_a_deletion_that_is_killed_anywhere_is_whole_once_it_is_swept(
@@ -350,6 +351,7 @@ def test_a_deletion_that_is_killed_anywhere_is_whole_once_it_is_swept(
     assert nth > 10
 
 
+@pytest.mark.failure("restore-race")
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("then", ["sweep", "repeat", "delete", "empty"])
 def test_a_restoring_that_is_killed_anywhere_is_ended_by_the_next(

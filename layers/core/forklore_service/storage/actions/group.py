@@ -594,13 +594,18 @@ def trash_child(child_id: str, parent: Group) -> list[Action]:
                 ":yes": {"BOOL": True},
             },
         ),
-        _check_still(ActionKind.PARENT_GROUP, parent),
+        _check_trashed(ActionKind.PARENT_GROUP, parent),
     ]
 
 
-def check_still(tree: Group) -> Action:
-    """Check that a tree in the trash, or on its way back, is as it was read."""
-    return _check_still(ActionKind.GROUP, tree)
+def check_trashed(tree: Group) -> Action:
+    """Check that a tree is in the trash since the time that was read."""
+    return _check_trashed(ActionKind.GROUP, tree)
+
+
+def check_restoring(tree: Group) -> Action:
+    """Check that a tree is on its way back as it was read. Nothing puts it back into the trash."""
+    return _check_since(ActionKind.GROUP, tree)
 
 
 def check_live(parent_id: str) -> Action:
@@ -614,7 +619,7 @@ def begin_restoring(tree: Group, *, parent: Group | None = None) -> list[Action]
 
     parent: the tree that started it, if it is restored with that.
     """
-    still, values = _as_trashed(tree)
+    still, values = _since(tree)
     restoring = action.update(
         ActionKind.GROUP,
         keys.group(tree.group_id),
@@ -622,13 +627,13 @@ def begin_restoring(tree: Group, *, parent: Group | None = None) -> list[Action]
         condition=still,
         values={**values, ":restoring": text(State.RESTORING)},
     )
-    return [restoring, *([_check_still(ActionKind.PARENT_GROUP, parent)] if parent else [])]
+    return [restoring, *([_check_since(ActionKind.PARENT_GROUP, parent)] if parent else [])]
 
 
 def end_restoring(tree: Group, *, at: str) -> Action:
     """Make a tree live that is on its way back as it was read."""
     partition, sort = keys.all_trees(tree.group_id, tree.created_at)
-    still, values = _as_trashed(tree)
+    still, values = _since(tree)
     return action.update(
         ActionKind.GROUP,
         keys.group(tree.group_id),
@@ -646,18 +651,26 @@ def end_restoring(tree: Group, *, at: str) -> Action:
 
 def empty_trash(tree: Group, *, at: str) -> Action:
     """Set the tombstone of a tree that is in the trash as it was read."""
-    return _tombstone(tree.group_id, *_as_trashed(tree), at=at)
+    return _tombstone(tree.group_id, *_since(tree), at=at)
 
 
-def _check_still(kind: ActionKind, tree: Group) -> Action:
-    still, values = _as_trashed(tree)
+def _check_trashed(kind: ActionKind, tree: Group) -> Action:
+    still, values = _since(tree)
+    is_there, values = f"#state = :trashed AND {still}", {**values, ":trashed": text(State.TRASHED)}
+    return action.check(kind, keys.group(tree.group_id), is_there, values=values)
+
+
+def _check_since(kind: ActionKind, tree: Group) -> Action:
+    still, values = _since(tree)
     return action.check(kind, keys.group(tree.group_id), still, values=values)
 
 
-def _as_trashed(tree: Group) -> tuple[str, Values]:
-    """Return the condition that a tree has the state and the time of the trash that were read."""
-    condition = "#state = :was AND #trashedAt = :trashedAt"
-    return condition, {":was": text(tree.state), ":trashedAt": text(tree.trashed_at or "")}
+def _since(tree: Group) -> tuple[str, Values]:
+    """Return the condition that a tree is still kept from the same deletion, and its values.
+
+    The attribute goes when the tree becomes live or gets its tombstone.
+    """
+    return "#trashedAt = :since", {":since": text(tree.trashed_at or "")}
 
 
 _LISTED = f"#{schema.TREE_PARTITION_KEY} = :partition, #{schema.TREE_SORT_KEY} = :sort"
@@ -685,7 +698,7 @@ def _tombstone(group_id: str, condition: str, values: Values, *, at: str, mark: 
     if mark is not None:
         sets += f", #{mark} = :{mark}"
         values[f":{mark}"] = {"BOOL": True}
-    change = f"SET {sets} {_UNLISTED}"
+    change = f"SET {sets} {_UNLISTED}, #trashedAt"
     return action.update(ActionKind.GROUP, keys.group(group_id), change, condition=condition, values=values)
 
 

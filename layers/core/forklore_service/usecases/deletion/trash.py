@@ -56,7 +56,8 @@ def shut_tree(table: Table, group: Group, *, last: str) -> None:
     for some in in_batches(family[1:], HEADS_AT_ONCE):
         _shut(table, some)
     done = actions.job.delete(JobKind.DELETION, group.group_id)
-    _turn(table, group, actions.conversation.shut_head, [actions.group.check_still(group), done], last=last)
+    end = [actions.group.check_trashed(group), done]
+    _turn(table, group, actions.conversation.shut_head, end, last=last)
 
 
 def restore_tree(table: Table, group: Group) -> None:
@@ -214,7 +215,7 @@ def _shut(table: Table, trees: Sequence[Group]) -> None:
         table.pause(look)
         rows = dict(table.heads_of([tree.group_id for tree in trees]))
         writes = [
-            [actions.group.check_still(tree), *(actions.conversation.shut_head(*head) for head in some)]
+            [actions.group.check_trashed(tree), *(actions.conversation.shut_head(*head) for head in some)]
             for tree in trees
             for some in in_batches(
                 [(tree.group_id, row.conversation_id) for row in rows[tree.group_id] if not row.is_shut],
@@ -243,14 +244,14 @@ def _turn(
     last: the conversation to turn last.
     """
     opens = turn is actions.conversation.open_head
+    still = actions.group.check_restoring(tree) if opens else actions.group.check_trashed(tree)
     for look in range(LOOKS_MAX):
         table.pause(look)
         left = [row.conversation_id for row in all_heads(table, tree) if row.is_shut is opens]
         left.sort(key=lambda conversation_id: conversation_id == last)
         first, at_last = left[:-HEADS_AT_ONCE], left[-HEADS_AT_ONCE:]
         turned = [
-            [actions.group.check_still(tree), *(turn(tree.group_id, one) for one in some)]
-            for some in in_batches(first, HEADS_AT_ONCE)
+            [still, *(turn(tree.group_id, one) for one in some)] for some in in_batches(first, HEADS_AT_ONCE)
         ]
         at_end = [*end, *(turn(tree.group_id, one) for one in at_last)]
         if all(table.commit_each(turned)) and table.try_commit(at_end) is None:
