@@ -112,7 +112,9 @@ def deleting_group(
     """
     if for_good:
         with suppress(NotFoundError):
-            return trashed_group(table, found, caller, conversation_id)
+            waiting = trashed_group(table, found, caller, conversation_id)
+            if waiting.state is State.TRASHED:
+                return waiting
     pointer = found.found.pointer(conversation_id, now_s=table.now_s())
     group_id = pointer.group_id if pointer else None
     if group_id is not None and found.found.is_open(group_id, conversation_id):
