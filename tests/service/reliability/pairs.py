@@ -631,6 +631,7 @@ PAIRS: dict[str, Pair] = {
     "restore, the worker that shuts": pair(
         change("restoreConversation", ANN, of=half_trashed, conversationId=ROOT),
         OPERATIONS["the worker, on a tree in the trash"],
+        gone="trashedAt",  # some of the children may have been there, and tell since when they are back
     ),
     "restore a child, delete its parent": pair(
         "restore a child", into_trash(ANN, ROOT, of=child_trashed), is_endless=True
@@ -647,6 +648,15 @@ PAIRS: dict[str, Pair] = {
     "delete into the trash, accept": pair(into_trash(ANN, GIVEN, of=offered), "accept"),
     "remove the last into the trash, fork": pair(
         "remove the last branch into the trash", _fork_of(UNTITLED, of=untitled)
+    ),
+    "remove the last into the trash, fork and remove it and a look": pair(
+        "remove the last branch into the trash",
+        (_fork_of(UNTITLED, of=untitled), _LAST, _look(NEW, of=untitled)),
+        also=tuple((one, 404, other, 404) for one, other in BOTH_GONE + GOES_ON),
+        is_endless=True,
+    ),
+    "delete into the trash, the worker": pair(
+        into_trash(ANN, ROOT, of=half_trashed), "the worker, on a tree in the trash"
     ),
     "delete, the sweep": pair(
         delete("deleteConversation", BOB, of=passed, conversationId=PASSED), OPERATIONS["the sweep"]

@@ -605,7 +605,8 @@ def check_trashed(tree: Group) -> Action:
 
 def check_restoring(tree: Group) -> Action:
     """Check that a tree is on its way back as it was read. Nothing puts it back into the trash."""
-    return _check_since(ActionKind.GROUP, tree)
+    still, values = _since(tree)
+    return action.check(ActionKind.GROUP, keys.group(tree.group_id), still, values=values)
 
 
 def check_live(parent_id: str) -> Action:
@@ -614,20 +615,16 @@ def check_live(parent_id: str) -> Action:
     return action.check(ActionKind.PARENT_GROUP, keys.group(parent_id), "#state = :live", values=values)
 
 
-def begin_restoring(tree: Group, *, parent: Group | None = None) -> list[Action]:
-    """Begin to restore a tree that is in the trash as it was read. Nothing else can end it then.
-
-    parent: the tree that started it, if it is restored with that.
-    """
+def begin_restoring(tree: Group) -> Action:
+    """Begin to restore a tree that is in the trash as it was read."""
     still, values = _since(tree)
-    restoring = action.update(
+    return action.update(
         ActionKind.GROUP,
         keys.group(tree.group_id),
         "SET #state = :restoring",
         condition=still,
         values={**values, ":restoring": text(State.RESTORING)},
     )
-    return [restoring, *([_check_since(ActionKind.PARENT_GROUP, parent)] if parent else [])]
 
 
 def end_restoring(tree: Group, *, at: str) -> Action:
@@ -658,11 +655,6 @@ def _check_trashed(kind: ActionKind, tree: Group) -> Action:
     still, values = _since(tree)
     is_there, values = f"#state = :trashed AND {still}", {**values, ":trashed": text(State.TRASHED)}
     return action.check(kind, keys.group(tree.group_id), is_there, values=values)
-
-
-def _check_since(kind: ActionKind, tree: Group) -> Action:
-    still, values = _since(tree)
-    return action.check(kind, keys.group(tree.group_id), still, values=values)
 
 
 def _since(tree: Group) -> tuple[str, Values]:

@@ -70,7 +70,7 @@ def restore_tree(table: Table, group: Group) -> None:
         child = table.get([keys.group(child_id)]).group(child_id)
         if child is None or child.state is not State.TRASHED or not child.went_with(parent):
             return []
-        return actions.group.begin_restoring(child, parent=parent)
+        return [actions.group.begin_restoring(child)]
 
     family = [group]
     for tree in family:
@@ -118,7 +118,7 @@ def _begin_restoring(table: Table, caller: Caller, conversation_id: str) -> Grou
         parent_id = group.child_key.partition if group.child_key else None
         refused = table.try_commit(
             [
-                *actions.group.begin_restoring(group),
+                actions.group.begin_restoring(group),
                 actions.job.put(JobKind.DELETION, group.group_id, at=table.now()),
                 *([actions.group.check_live(parent_id)] if parent_id else []),
             ]

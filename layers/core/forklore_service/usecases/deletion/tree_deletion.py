@@ -87,7 +87,7 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str, days: int
         found = look_up(table, conversation_id, caller=caller)
         if found.loaded is None:
             group = deleting_group(table, found, caller, conversation_id, for_good=days == 0)
-            if group.state is not State.TRASHED or days:
+            if group.state is State.DELETING or days:
                 return group.group_id, group.state, False
             if end_trash(table, group):
                 return group.group_id, State.DELETING, True
@@ -107,14 +107,12 @@ def deleting_group(
     """Return the tree if it is being deleted and the caller may close it.
 
     The deletion closes the named conversation last. So while its HEAD exists and is not shut, the
-    tree is not closed. for_good: whether a tree that is in the trash will do, too.
+    tree is not closed. for_good: whether a tree in the trash, or on its way back, will do.
     Raises NotFoundError otherwise.
     """
     if for_good:
         with suppress(NotFoundError):
-            waiting = trashed_group(table, found, caller, conversation_id)
-            if waiting.state is State.TRASHED:
-                return waiting
+            return trashed_group(table, found, caller, conversation_id)
     pointer = found.found.pointer(conversation_id, now_s=table.now_s())
     group_id = pointer.group_id if pointer else None
     if group_id is not None and found.found.is_open(group_id, conversation_id):
