@@ -26,6 +26,8 @@ __all__ = ["DataError", "EmbeddedService"]
 
 REQUEST_SECONDS = 29.0
 """As long as a request may take with API Gateway and Lambda."""
+DELETED_DAYS = 30
+"""For how many days a deleted tree can be restored."""
 LOGGER = "forklore"
 EVENTS = {
     "bug": "an error of ours: {type} in {frame}",
@@ -58,7 +60,7 @@ class EmbeddedService:
         Any number of services may have one folder open, in any number of processes. Raises
         DataError, whose text is one line.
         """
-        return cls(Opened(data, nearness=nearness_by(recall)))
+        return cls(Opened(data, deleted_days=DELETED_DAYS, nearness=nearness_by(recall)))
 
     @property
     def refusal(self) -> str | None:
