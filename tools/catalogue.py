@@ -722,14 +722,14 @@ CARDS = [
     card(
         "listTrash",
         "users",
-        Step("listTrash", {"limit": 1}),
+        Step("listTrash", {"limit": 1}, user="eve"),
         Step("listTrash", {"afterCursor": "x"}),
         only_adds=True,
     ),
     card(
         "adminListTrash",
         "auditors",
-        Step("adminListTrash", {"userId": "ann", "justification": "a ticket"}, user="aude"),
+        Step("adminListTrash", {"userId": "eve", "justification": "a ticket"}, user="aude"),
         Step("adminListTrash", user="aude"),
         Step("adminListTrash", {"userId": "ann"}),
     ),
@@ -762,9 +762,9 @@ CARDS = [
         Step("deleteConversation", at("fork")),
         Step("deleteConversation", at("fork", scope="tree"), user="bob"),
         Step("deleteConversation", at("fork"), user="bob"),
-        Step("deleteConversation", at("fork", forGood=True), user="bob"),
+        Step("deleteConversation", at("fork", forGood=True), user="eve"),
         Step("deleteConversation", at("fork", forGood="no"), user="bob"),
-        Step("restoreConversation", at("fork"), user="bob"),
+        Step("restoreConversation", at("fork"), user="eve"),
         Step("deleteConversation", {"conversationId": "x"}),
     ),
 ]

@@ -655,6 +655,23 @@ PAIRS: dict[str, Pair] = {
         also=tuple((one, 404, other, 404) for one, other in BOTH_GONE + GOES_ON),
         is_endless=True,
     ),
+    "delete into the trash, fork": pair(
+        into_trash(ANN, UNTITLED, of=untitled), _fork_of(UNTITLED, of=untitled)
+    ),
+    "delete into the trash, child and a look": pair(
+        into_trash(ANN, UNTITLED, of=untitled),
+        (
+            post(
+                "appendEntry",
+                ANN,
+                of=untitled,
+                conversationId=NEW,
+                startedByConversationId=UNTITLED,
+                **said("task"),
+            ),
+            _look(NEW, of=untitled),
+        ),
+    ),
     "delete into the trash, the worker": pair(
         into_trash(ANN, ROOT, of=half_trashed), "the worker, on a tree in the trash"
     ),

@@ -556,13 +556,23 @@ def mark_never_live(group: Group, *, at: str) -> Action:
 # The trash
 
 
-def mark_trashed(group_id: str, *, at: str, owner: str | None = None, last_of: Group | None = None) -> Action:
+def mark_trashed(
+    tree: Group, *, at: str, owner: str | None = None, last_of: Group | None = None, whole: bool = False
+) -> Action:
     """Put a live tree into the trash, and from the list of all trees on that of the trash.
 
-    owner, last_of: as of `mark_deleted`.
+    owner, last_of: as of `mark_deleted`. whole: whether it must still have the conversations that
+    were read, and no child, because all its HEADs are shut in the same transaction.
     """
+    group_id = tree.group_id
     partition, sort = keys.trashed_tree(group_id, at)
     condition, values = _to_delete(owner, last_of)
+    if whole:
+        condition += " AND #children = :none"
+        values = {**values, ":none": number(0)}
+    if whole and last_of is None:
+        condition += " AND #conversations = :seen"
+        values = {**values, ":seen": number(tree.conversations)}
     return action.update(
         ActionKind.GROUP,
         keys.group(group_id),

@@ -75,8 +75,9 @@ def remove_branch(
                 continue  # the read was torn: GROUP does not count this conversation any more
             access.require(loaded.level, AccessLevel.OWNER)
             owner = None if caller.bypasses_membership else caller.user_id
-            state, writes = deletion(group_id, at=table.now(), owner=owner, days=days, last_of=group)
-            if table.try_commit(writes) is None:
+            how = deletion(table, group, at=table.now(), owner=owner, days=days, last_of=group)
+            if table.try_commit(how.writes) is None:
+                state = None if how.is_whole else how.state
                 return finish_deletion(
                     table, queue, group_id, last=conversation_id, state=state, wait_s=wait_s
                 )

@@ -32,16 +32,21 @@ EMPTIED_AT_ONCE = 100
 
 
 def into_trash(
-    group_id: str, *, at: str, owner: str | None = None, last_of: Group | None = None
-) -> list[Action]:
-    """Return the actions that put a live tree into the trash, with the job of shutting it.
+    table: Table, group: Group, *, at: str, owner: str | None = None, last_of: Group | None = None
+) -> tuple[list[Action], bool]:
+    """Return the actions that put a live tree into the trash, and whether they shut it, too.
 
-    owner, last_of: as of `closing_trees.tombstone`.
+    If not, they put the job of shutting it. group: the tree as it was read. owner, last_of: as of
+    `closing_trees.tombstone`.
     """
-    return [
-        actions.group.mark_trashed(group_id, at=at, owner=owner, last_of=last_of),
-        actions.job.put(JobKind.DELETION, group_id, at=at),
-    ]
+    heads = []
+    if group.children == 0 and group.conversations <= HEADS_AT_ONCE:
+        heads = [row.conversation_id for row in table.read.head_rows(group.group_id)]
+    is_whole = len(heads) == group.conversations
+    mark = actions.group.mark_trashed(group, at=at, owner=owner, last_of=last_of, whole=is_whole)
+    if not is_whole:
+        return [mark, actions.job.put(JobKind.DELETION, group.group_id, at=at)], False
+    return [mark, *(actions.conversation.shut_head(group.group_id, head) for head in heads)], True
 
 
 def shut_tree(table: Table, group: Group, *, last: str) -> None:

@@ -5,6 +5,7 @@ shut, or with the tree. JOB guarantees that a worker goes on. The queue only mak
 """
 
 from contextlib import suppress
+from typing import NamedTuple
 
 from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
@@ -43,27 +44,48 @@ def delete_conversation(
     )
 
 
-def deletion(
-    group_id: str, *, at: str, owner: str | None, days: int, last_of: Group | None = None
-) -> tuple[State, list[Action]]:
-    """Return the state of a live tree that is deleted, and the actions that give it that state.
+class Deletion(NamedTuple):
+    """How a live tree is deleted: the state that it gets, and the actions that give it.
 
-    days: for how long it stays in the trash. owner, last_of: as of `closing_trees.tombstone`.
+    is_whole: whether nothing is left to close after them.
+    """
+
+    state: State
+    writes: list[Action]
+    is_whole: bool = False
+
+
+def deletion(
+    table: Table, group: Group, *, at: str, owner: str | None, days: int, last_of: Group | None = None
+) -> Deletion:
+    """Return how a live tree is deleted.
+
+    group: the tree as it was read. days: for how long it stays in the trash. owner, last_of: as of
+    `closing_trees.tombstone`.
     """
     if days:
-        return State.TRASHED, into_trash(group_id, at=at, owner=owner, last_of=last_of)
-    return State.DELETING, tombstone(group_id, at=at, owner=owner, last_of=last_of)
+        return Deletion(State.TRASHED, *into_trash(table, group, at=at, owner=owner, last_of=last_of))
+    return Deletion(State.DELETING, tombstone(group.group_id, at=at, owner=owner, last_of=last_of))
 
 
 def finish_deletion(
-    table: Table, queue: Queue, group_id: str, *, last: str, state: State, is_new: bool = True, wait_s: int
+    table: Table,
+    queue: Queue,
+    group_id: str,
+    *,
+    last: str,
+    state: State | None,
+    is_new: bool = True,
+    wait_s: int,
 ) -> bool:
     """Close a tree that is in the trash or has its tombstone. Return as `delete_conversation` does.
 
-    last: the conversation that the request named. state: the tree's. is_new: whether it got that
-    just now.
+    last: the conversation that the request named. state: the tree's; None: it is closed already.
+    is_new: whether it got that just now.
     """
     table.cache.forget(last)
+    if state is None:
+        return True
     try:
         if state is State.TRASHED:
             group = table.get([keys.group(group_id)]).group(group_id)
@@ -78,10 +100,13 @@ def finish_deletion(
     return True
 
 
-def _set_tombstone(table: Table, caller: Caller, conversation_id: str, days: int) -> tuple[str, State, bool]:
+def _set_tombstone(
+    table: Table, caller: Caller, conversation_id: str, days: int
+) -> tuple[str, State | None, bool]:
     """Put the conversation's tree into the trash, or set its tombstone. Then none can read it.
 
-    Return the tree's id and state, and whether it got that just now.
+    Return the tree's id; its state, or None if it is closed already; and whether it got that just
+    now.
     """
     for _ in attempts(table, TOMBSTONE):
         found = look_up(table, conversation_id, caller=caller)
@@ -92,11 +117,11 @@ def _set_tombstone(table: Table, caller: Caller, conversation_id: str, days: int
             if end_trash(table, group):
                 return group.group_id, State.DELETING, True
             continue
-        group_id = found.require(conversation_id, AccessLevel.OWNER).group.group_id
+        group = found.require(conversation_id, AccessLevel.OWNER).group
         owner = None if caller.bypasses_membership else caller.user_id
-        state, writes = deletion(group_id, at=table.now(), owner=owner, days=days)
-        if table.try_commit(writes) is None:
-            return group_id, state, True
+        how = deletion(table, group, at=table.now(), owner=owner, days=days)
+        if table.try_commit(how.writes) is None:
+            return group.group_id, None if how.is_whole else how.state, True
         # Refused: the tree now has another owner or is deleted. Decide again.
     raise UnavailableError("the conversation keeps changing; try again")
 
