@@ -14,7 +14,7 @@
 # .programs has the real agent programs, each in a folder of its own (tools/programs).
 # .sam, .checks and .emulator need other versions of the packages that .venv has, so they cannot be one.
 # node_modules has what checks the explorer's JavaScript, and clients/typescript/node_modules what checks the
-# client for TypeScript. clients/node_modules has what the packages for chat interfaces are built on, which needs
+# client for TypeScript. clients/node_modules has what the packages for chat interfaces and Mastra are built on, which needs
 # the newer Node of clients/typescript/tests/runtimes. npm makes each from the package-lock.json beside it.
 # Paths are relative, so a checkout may be in a folder whose name has spaces. Two makes at once make each
 # environment once: tools/make/once.py.

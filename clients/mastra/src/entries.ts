@@ -80,7 +80,7 @@ export function messageEntry(message: MastraDBMessage, upTo: string | null, of?:
 		...(of && { of }),
 	};
 	const said = { assistant: "ai", system: "system", signal: "system", user: "user" } as const;
-	const base = { id, role: said[role] ?? "user", text };
+	const base = { id, role: said[role], text };
 	const key = of === undefined ? keyOf(id) : undefined;
 	if (!isPlain(json)) {
 		const packed = { ...base, data: { mastra: { ...note, packed: json } } };

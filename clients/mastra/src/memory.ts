@@ -163,7 +163,7 @@ export class ForkloreMemory extends MemoryStorage {
 		const { offset, perPage } = calculatePagination(page, asked, normalizePerPage(asked, THREADS));
 		const wanted = Object.entries(filter?.metadata ?? {});
 		const threads: StorageThreadType[] = [];
-		for await (const details of this.#threads.list(filter?.resourceId || undefined)) {
+		for await (const details of this.#threads.list(given(filter?.resourceId))) {
 			const thread = this.#threads.threadOf(details);
 			if (wanted.every(([key, value]) => jsonValueEquals(thread.metadata?.[key], value)))
 				threads.push(thread);
@@ -181,7 +181,8 @@ export class ForkloreMemory extends MemoryStorage {
 	 * The copied messages have the ids `clonedId` tells. There is no map of them, as that would have to read them all.
 	 */
 	override async copyThread(args: StorageCloneThreadInput): Promise<StorageCopyThreadOutput> {
-		const { sourceThreadId, newThreadId = "", resourceId, title, metadata, options } = args;
+		const { sourceThreadId, metadata, options } = args;
+		const resourceId = given(args.resourceId);
 		const { messageFilter: filter, messageLimit = 0 } = options ?? {};
 		const isWhole = filter === undefined && !(messageLimit > 0);
 		const details = await this.#threads.get(sourceThreadId);
@@ -199,11 +200,11 @@ export class ForkloreMemory extends MemoryStorage {
 		const now = new Date();
 		const lastMessageId = kept.at(-1)?.message.id;
 		const clone = { sourceThreadId, clonedAt: now, ...(lastMessageId !== undefined && { lastMessageId }) };
-		const name = title || (source.title ? `Clone of ${source.title}` : undefined);
+		const title = given(args.title) ?? (source.title ? `Clone of ${source.title}` : undefined);
 		const thread: StorageThreadType = {
-			id: newThreadId || crypto.randomUUID(),
-			resourceId: resourceId || source.resourceId,
-			...(name !== undefined && { title: name }),
+			id: given(args.newThreadId) ?? crypto.randomUUID(),
+			resourceId: resourceId ?? source.resourceId,
+			...(title !== undefined && { title }),
 			metadata: { ...metadata, clone },
 			createdAt: now,
 			updatedAt: now,
@@ -211,7 +212,7 @@ export class ForkloreMemory extends MemoryStorage {
 		await this.#threads.fork(walk.conversationId, walk.last, thread, {
 			upTo: walk.upTo ?? null,
 			...(!isWhole && { keeps: kept.map(({ entryId }) => entryId) }),
-			...(resourceId && { owner: resourceId }),
+			...(resourceId !== undefined && { owner: resourceId }),
 		});
 		return { thread };
 	}
@@ -237,7 +238,7 @@ export class ForkloreMemory extends MemoryStorage {
 		const threadIds = [args.threadId].flat();
 		if (threadIds.length === 0 || threadIds.some((id) => !id.trim()))
 			throw new Error("threadId must be a non-empty string or array of non-empty strings");
-		return this.#list(() => Promise.resolve(threadIds), args.resourceId || undefined, args);
+		return this.#list(() => Promise.resolve(threadIds), given(args.resourceId), args);
 	}
 
 	/** The messages of the resource's threads. */
@@ -413,6 +414,9 @@ export class ForkloreMemory extends MemoryStorage {
 /** Return the id that a message of a thread has in a clone of the thread. storedId: the id that it was saved with. */
 export const clonedId = (newThreadId: string, storedId: string): string => inheritedId(newThreadId, storedId);
 
+/** Mastra takes an empty text for none. */
+const given = (text: string | undefined): string | undefined => (text === "" ? undefined : text);
+
 const byTime = (one: MastraDBMessage, other: MastraDBMessage): number =>
 	one.createdAt.getTime() - other.createdAt.getTime();
 
@@ -424,14 +428,20 @@ const inOrder = (walks: readonly (Walk | undefined)[]): Shown[] =>
 
 function groupedBy<T>(some: readonly T[], keyOf: (one: T) => string): Map<string, T[]> {
 	const groups = new Map<string, T[]>();
-	for (const one of some) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one]);
+	for (const one of some) {
+		const group = groups.get(keyOf(one)) ?? [];
+		group.push(one);
+		groups.set(keyOf(one), group);
+	}
 	return groups;
 }
 
 /** Return a message with what an update says; content and metadata are merged. */
 function merged(message: MastraDBMessage, update: Updates[number]): MastraDBMessage {
 	const { content, ...rest } = update;
-	const told = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+	const told = Object.fromEntries(
+		Object.entries(rest).filter(([, value]: [string, unknown]) => value !== undefined),
+	);
 	const metadata = { ...message.content.metadata, ...content?.metadata };
 	const next = { ...message.content, ...content, ...(Object.keys(metadata).length > 0 && { metadata }) };
 	return { ...message, ...told, content: next };

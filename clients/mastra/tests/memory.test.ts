@@ -51,13 +51,19 @@ function message(
 const textsOf = ({ messages }: { messages: MastraDBMessage[] }): unknown[] =>
 	messages.map((one) => one.content.content);
 
+/** Return a value that is there. */
+function sure<T>(value: T | null | undefined): T {
+	if (value === null || value === undefined) throw new Error("it is not there");
+	return value;
+}
+
 const stores = {
 	"Mastra's own": () => new InMemoryStore(),
 	forklore: () => new ForkloreStore(new Forklore(inject("url"), { token: crypto.randomUUID() })),
 };
 
 describe.each(Object.entries(stores))("%s", (_, make) => {
-	const memory = async (): Promise<MemoryStorage> => (await make().getStore("memory"))!;
+	const memory = async (): Promise<MemoryStorage> => sure(await make().getStore("memory"));
 
 	async function saved(texts: string[], told: Partial<StorageThreadType> = {}) {
 		const store = await memory();
@@ -105,7 +111,7 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 			metadata: { kind: "trip", nights: 2 },
 			createdAt: one.createdAt,
 		});
-		expect(now!.updatedAt.getTime()).toBeGreaterThan(START);
+		expect(sure(now).updatedAt.getTime()).toBeGreaterThan(START);
 		await expect(store.updateThread({ id: "nowhere", title: "x" })).rejects.toThrow(
 			"Thread with id nowhere not found",
 		);
@@ -180,7 +186,7 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		await sleep(5);
 		await store.saveMessages({ messages: [message(one, "May?")] });
 		const [now] = (await store.listThreads({ filter: { resourceId: one.resourceId } })).threads;
-		expect(now!.updatedAt.getTime()).toBeGreaterThan(START);
+		expect(sure(now).updatedAt.getTime()).toBeGreaterThan(START);
 		expect(await store.getThreadById({ threadId: one.id })).toEqual(now);
 	});
 
@@ -214,13 +220,17 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		await store.saveMessages({ messages: [...messages].reverse() });
 		expect((await store.listMessages({ threadId: one.id })).messages).toEqual(messages);
 		const [first, second] = messages;
-		const byId = await store.listMessagesById({ messageIds: [second!.id, "nowhere", first!.id] });
+		const byId = await store.listMessagesById({ messageIds: [sure(second).id, "nowhere", sure(first).id] });
 		expect(byId.messages).toEqual([first, second]);
 	});
 
 	test("a message that is saved again is replaced, in its place", async () => {
 		const { store, one, messages } = await saved(["May?", "Lisbon.", "Why?"]);
-		const again = { ...message(one, "Porto."), id: messages[1]!.id, createdAt: messages[1]!.createdAt };
+		const again = {
+			...message(one, "Porto."),
+			id: sure(messages[1]).id,
+			createdAt: sure(messages[1]).createdAt,
+		};
 		await store.saveMessages({ messages: [again, message(one, "Sun.")] });
 		await store.saveMessages({ messages: [again] });
 		const page = await store.listMessages({ threadId: one.id });
@@ -232,7 +242,7 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		const { store, one, messages } = await saved(["May?", "Lisbon."]);
 		const other = thread();
 		await store.saveThread({ thread: other });
-		await store.saveMessages({ messages: [{ ...messages[1]!, threadId: other.id }] });
+		await store.saveMessages({ messages: [{ ...sure(messages[1]), threadId: other.id }] });
 		expect(textsOf(await store.listMessages({ threadId: one.id }))).toEqual(["May?"]);
 		expect(textsOf(await store.listMessages({ threadId: other.id }))).toEqual(["Lisbon."]);
 	});
@@ -279,7 +289,7 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		});
 		const texts = async (args: object) =>
 			textsOf(await store.listMessages({ threadId: one.id, ...args })).join("");
-		const [start, end] = [second!.createdAt, third!.createdAt];
+		const [start, end] = [sure(second).createdAt, sure(third).createdAt];
 		expect(await texts({ filter: { dateRange: { start, end } } })).toBe("12");
 		expect(await texts({ filter: { dateRange: { start, end, startExclusive: true } } })).toBe("2");
 		expect(await texts({ filter: { dateRange: { start, end, endExclusive: true } } })).toBe("1");
@@ -305,21 +315,21 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		await store.saveMessages({ messages: others });
 		const listed = async (args: object) =>
 			textsOf(await store.listMessages({ threadId: one.id, ...args })).join("");
-		const include = [{ id: messages[3]!.id, withPreviousMessages: 1, withNextMessages: 1 }];
+		const include = [{ id: sure(messages[3]).id, withPreviousMessages: 1, withNextMessages: 1 }];
 		expect(await listed({ perPage: 0, include })).toBe("234");
 		expect(await listed({ perPage: 1, include })).toBe("0234");
 		expect(await listed({ perPage: 3, include })).toBe("01234");
-		expect(await listed({ perPage: 0, include: [{ id: others[1]!.id, withPreviousMessages: 5 }] })).toBe(
+		expect(await listed({ perPage: 0, include: [{ id: sure(others[1]).id, withPreviousMessages: 5 }] })).toBe(
 			"ab",
 		);
-		const scoped = { perPage: 0, include: [{ id: others[1]!.id }], resourceId: one.resourceId };
+		const scoped = { perPage: 0, include: [{ id: sure(others[1]).id }], resourceId: one.resourceId };
 		expect(await listed(scoped)).toBe("");
 		expect(await listed({ perPage: 0, include: [{ id: "nowhere" }] })).toBe("");
 	});
 
 	test("an update merges content and metadata, and may move a message", async () => {
 		const { store, one, messages } = await saved(["May?", "Lisbon."]);
-		const { id } = messages[1]!;
+		const { id } = sure(messages[1]);
 		const update = async (told: object) => store.updateMessages({ messages: [{ id, ...told }] });
 		await update({ content: { metadata: { a: 1 } } });
 		const [now] = await update({ role: "assistant", content: { content: "Porto.", metadata: { b: 2 } } });
@@ -328,7 +338,7 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 			role: "assistant",
 			content: { content: "Porto.", metadata: { a: 1, b: 2 } },
 		});
-		expect(now!.content.parts).toEqual(messages[1]!.content.parts);
+		expect(sure(now).content.parts).toEqual(sure(messages[1]).content.parts);
 		expect((await store.listMessagesById({ messageIds: [id] })).messages).toEqual([now]);
 		const two = thread();
 		await store.saveThread({ thread: two });
@@ -340,12 +350,12 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 
 	test("deleted messages are gone, and come back if they are saved again", async () => {
 		const { store, one, messages } = await saved(["0", "1", "2", "3"]);
-		await store.deleteMessages([messages[1]!.id, messages[3]!.id, "nowhere"]);
+		await store.deleteMessages([sure(messages[1]).id, sure(messages[3]).id, "nowhere"]);
 		await store.deleteMessages([]);
 		const page = await store.listMessages({ threadId: one.id });
 		expect([textsOf(page).join(""), page.total]).toEqual(["02", 2]);
-		expect((await store.listMessagesById({ messageIds: [messages[1]!.id] })).messages).toEqual([]);
-		await store.saveMessages({ messages: [messages[1]!] });
+		expect((await store.listMessagesById({ messageIds: [sure(messages[1]).id] })).messages).toEqual([]);
+		await store.saveMessages({ messages: [sure(messages[1])] });
 		expect(textsOf(await store.listMessages({ threadId: one.id })).join("")).toBe("012");
 	});
 
@@ -361,11 +371,11 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		expect(copy).toMatchObject({ title: "Clone of Trip", resourceId: one.resourceId });
 		expect(copy.metadata).toMatchObject({
 			why: "try",
-			clone: { sourceThreadId: one.id, lastMessageId: messages[1]!.id },
+			clone: { sourceThreadId: one.id, lastMessageId: sure(messages[1]).id },
 		});
 		expect(
 			clonedMessages.map(({ id, threadId, ...rest }) => [
-				id === messageIdMap![messages.find((m) => m.createdAt.getTime() === rest.createdAt.getTime())!.id],
+				id === sure(messageIdMap)[sure(messages.find((m) => +m.createdAt === +rest.createdAt)).id],
 				threadId,
 				rest.content.content,
 			]),
@@ -373,13 +383,15 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 			[true, copy.id, "May?"],
 			[true, copy.id, "Lisbon."],
 		]);
-		expect(Object.keys(messageIdMap!)).toEqual(messages.map(({ id }) => id));
+		expect(Object.keys(sure(messageIdMap))).toEqual(messages.map(({ id }) => id));
 		expect(new Set([...messages, ...clonedMessages].map(({ id }) => id)).size).toBe(4);
 		await store.saveMessages({ messages: [message(one, "Why?"), message(copy, "When?")] });
 		await store.updateMessages({
-			messages: [{ id: clonedMessages[1]!.id, content: { content: "Porto." } as MastraDBMessage["content"] }],
+			messages: [
+				{ id: sure(clonedMessages[1]).id, content: { content: "Porto." } as MastraDBMessage["content"] },
+			],
 		});
-		await store.deleteMessages([messages[0]!.id]);
+		await store.deleteMessages([sure(messages[0]).id]);
 		expect(textsOf(await store.listMessages({ threadId: one.id }))).toEqual(["Lisbon.", "Why?"]);
 		expect(textsOf(await store.listMessages({ threadId: copy.id }))).toEqual(["May?", "Porto.", "When?"]);
 		const again = await store.cloneThread({
@@ -389,9 +401,9 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		});
 		expect(again.thread).toMatchObject({ id: `again-${copy.id}`, title: "Again" });
 		expect(textsOf({ messages: again.clonedMessages })).toEqual(["May?", "Porto.", "When?"]);
-		expect(Object.values(again.messageIdMap!)).toEqual(again.clonedMessages.map(({ id }) => id));
-		expect(Object.keys(again.messageIdMap!).slice(0, 2)).toEqual(clonedMessages.map(({ id }) => id));
-		await store.deleteMessages([again.clonedMessages[0]!.id]);
+		expect(Object.values(sure(again.messageIdMap))).toEqual(again.clonedMessages.map(({ id }) => id));
+		expect(Object.keys(sure(again.messageIdMap)).slice(0, 2)).toEqual(clonedMessages.map(({ id }) => id));
+		await store.deleteMessages([sure(again.clonedMessages[0]).id]);
 		await store.deleteThread({ threadId: one.id });
 		await store.deleteThread({ threadId: copy.id });
 		expect(textsOf(await store.listMessages({ threadId: again.thread.id }))).toEqual(["Porto.", "When?"]);
@@ -412,12 +424,12 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		const [, second, , fourth] = messages;
 		expect(await texts({ messageLimit: 2 })).toBe("34");
 		expect(await texts({ messageLimit: 9 })).toBe("01234");
-		expect(await texts({ messageFilter: { startDate: second!.createdAt, endDate: fourth!.createdAt } })).toBe(
-			"123",
-		);
-		expect(await texts({ messageFilter: { messageIds: [fourth!.id, second!.id] } })).toBe("13");
 		expect(
-			await texts({ messageFilter: { startDate: second!.createdAt }, messageLimit: 1 }, "somebody"),
+			await texts({ messageFilter: { startDate: sure(second).createdAt, endDate: sure(fourth).createdAt } }),
+		).toBe("123");
+		expect(await texts({ messageFilter: { messageIds: [sure(fourth).id, sure(second).id] } })).toBe("13");
+		expect(
+			await texts({ messageFilter: { startDate: sure(second).createdAt }, messageLimit: 1 }, "somebody"),
 		).toBe("4");
 		expect(await texts({}, "somebody")).toBe("01234");
 		await expect(store.copyThread({ sourceThreadId: "nowhere" })).rejects.toThrow(

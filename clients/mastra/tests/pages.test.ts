@@ -6,7 +6,7 @@ import { expect, inject, onTestFinished, test } from "vitest";
 
 import { Pages } from "../../typescript/tests/support/pages.ts";
 
-const PAGES = ["clients/mastra/README.md"];
+const PAGES = ["clients/mastra/README.md", "docs/adapters/mastra.md"];
 
 test("the pages print what they say", async () => {
 	const pages = await Pages.of(join(import.meta.dirname, ".."), PAGES, inject("url"));
