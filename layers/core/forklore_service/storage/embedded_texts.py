@@ -11,6 +11,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from itertools import chain
 from operator import mul
 from typing import TypeAlias
 
@@ -135,7 +136,7 @@ class EmbeddedTexts:
             raise UnavailableError(f"the model of recall failed: {type(error).__name__}") from error
         if len(told) != len(texts) or len({len(one) for one in told if one}) > 1:
             raise UnavailableError("the model of recall did not return one vector of each text")
-        if not all(map(math.isfinite, (number for one in told for number in one))):
+        if not all(map(math.isfinite, chain(*told))):
             raise UnavailableError("the model of recall returned a vector that is no direction")
         return [_direction(one) for one in told]
 
@@ -144,7 +145,7 @@ def _numbers(vector: Sequence[float]) -> list[float]:
     """Raises ValueError if there are none."""
     if not len(vector):
         raise ValueError("an empty vector")
-    return [float(number) for number in vector]
+    return [*map(float, vector)]
 
 
 def _products(one: Vector, others: Sequence[Vector]) -> list[float]:
@@ -164,7 +165,7 @@ def _products(one: Vector, others: Sequence[Vector]) -> list[float]:
 
 def _packed(vector: Vector) -> bytes:
     """Return a vector of length 1 as whole numbers of two bytes, the lower one first."""
-    numbers = array("h", (round(ONE * number) for number in vector))
+    numbers = array("h", [round(ONE * number) for number in vector])
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers.tobytes()
@@ -198,4 +199,4 @@ def _direction(vector: Vector) -> Vector:
     (array('f', [1.0, 0.0]), array('f', [0.0, 0.0]))
     """
     length = math.hypot(*vector)
-    return array("f", (number / length for number in vector)) if length else vector
+    return array("f", [number / length for number in vector]) if length else vector
