@@ -118,7 +118,7 @@ def _checked_set(kind: str, held: list[Any]) -> tuple[Value, int]:
 
 @lru_cache(maxsize=1024)
 def _checked_number(text: str) -> tuple[Value, int]:
-    """Return the value of a number in its one form, and its bytes. A vector has few different ones."""
+    """Return a number in its one form, and its bytes. A vector has few different ones."""
     number = checked_number(text)
     return {"N": number}, _number_bytes(number)
 

@@ -40,8 +40,9 @@ class EmbeddedTexts:
     """Compares the vectors of texts. Threads may share it.
 
     embed: makes them. name: of the model. is_remote: it is asked over the network, and its name
-    says which one it is. of_questions: makes those of questions, if the model has another kind for
-    them. kept_max: how many vectors are kept.
+    says which one it is. is_named: its name says so, too, with the length of its vectors.
+    of_questions: makes those of questions, if the model has another kind for them. kept_max: how
+    many vectors are kept.
     """
 
     def __init__(
@@ -50,12 +51,13 @@ class EmbeddedTexts:
         name: str,
         *,
         is_remote: bool = False,
+        is_named: bool = False,
         of_questions: Embed | None = None,
         kept_max: int = KEPT_MAX,
     ) -> None:
         self._embed, self._name, self._kept_max = embed, name, kept_max
         self._of_questions = of_questions
-        self.is_remote = is_remote
+        self.is_remote, self._is_named = is_remote, is_named
         self._kept: OrderedDict[bytes, Vector] = OrderedDict()
         self._lock = threading.Lock()
         self._model: str | None = None
@@ -64,10 +66,26 @@ class EmbeddedTexts:
     def model(self) -> str:
         """The name with a digest: any function may be called by one name, so of a vector, too."""
         if self._model is None:
-            probe = b"" if self.is_remote else _packed(self._vector_of(PROBE, None))
+            probe = b"" if self.is_remote else self._probe()
             cut = f"{PIECE_CHARACTERS} {PIECES_MAX} ".encode()
             self._model = f"{self._name}-{blake2b(cut + probe, digest_size=8).hexdigest()}"
         return self._model
+
+    def _probe(self) -> bytes:
+        """Return what tells the model apart from others of its name.
+
+        Raises UnavailableError if that would be something else the next time: all vectors would be
+        made again then, each time a program starts.
+        """
+        vector = self._vector_of(PROBE, None)
+        if self._is_named:
+            return str(len(vector)).encode()
+        if [_packed(vector)] != [*map(_packed, self._made(self._embed, [PROBE]))]:
+            raise UnavailableError(
+                "the model of recall makes different vectors of one text; if they are near enough,"
+                " name the function: set its attribute `model` to a text"
+            )
+        return _packed(vector)
 
     def vectors(self, texts: Sequence[str]) -> list[bytes]:
         return [_packed(one) for one in self._vectors(texts)]
