@@ -71,6 +71,7 @@ class Qwen(Program):
         settings |= {"privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False}}
         settings |= {"general": {"enableAutoUpdate": False}, "ui": {"enableFollowupSuggestions": False}}
         settings |= {"memory": {"enableManagedAutoMemory": False}}
+        settings |= {"tools": {"shell": {"enableInteractiveShell": False}}}  # its terminal loses output
         (world.home / ".qwen/settings.json").write_text(json.dumps(settings))
 
     def turn(self, world: World, turn: Turn, *more: str) -> None:
