@@ -384,7 +384,7 @@ def _write(
             titles=title is not None,
             promoted_at=at if request.promotes else None,
             finishes=request.finishes if finish and finish.is_in(conversation_id) else None,
-            entries_max=table.entries_max,
+            entries_max=0 if request.finishes else table.entries_max,
             **where,
         ),
         *([] if is_owner else [actions.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)]),
@@ -433,7 +433,7 @@ def _refuse_if_full(asked: _Asked, checked: _Checked, head: Head) -> None:
     """Raise ConflictError if the conversation has no room, and what comes before that."""
     decided = checked.decision.drafts if checked.decision else ()
     entries = head.metrics.entries + len(asked.request.drafts) + len(decided)
-    if 0 < asked.table.entries_max < entries:
+    if 0 < asked.table.entries_max < entries and not asked.request.finishes:
         _load(asked)
         asked.table.refuse_beyond(entries)
 
