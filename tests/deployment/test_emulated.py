@@ -280,6 +280,10 @@ def test_an_upgrade_moves_the_data_of_a_stage_that_is_used_and_leads_back(
     aws, account = EmulatedAws(deployed.emulated), find_account("us-east-1", os.environ)
     old, bucket = aws.table(STACK), bucket_of(aws, STACK)
     assert bucket
+    dynamodb, seen = deployed.emulated.client("dynamodb"), list[object]()
+    while len(seen) < 2 or seen[-1] != seen[-2]:  # the emulator lets functions write in the background
+        time.sleep(2)
+        seen.append(dynamodb.scan(TableName=old)["Items"])
 
     new = upgrade(
         aws,

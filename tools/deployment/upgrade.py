@@ -179,7 +179,9 @@ def upgrade(
     moving.make()
     aws.tell(f"Copying {source} into {target}.")
     if not copy(source, target):
-        raise RestoreError(f"the copy is not done. {_way_back(source)}")
+        raise RestoreError(
+            f"The copy is not done. Delete {target} first if that is in use. {_way_back(source)}"
+        )
     aws.tell(f"Checking {target}.")
     if not check(target):
         raise RestoreError(f"{target} is not intact, or could not be checked. {_way_back(source)}")
