@@ -93,7 +93,7 @@ frameworks := claude-agent-sdk google-adk langgraph langgraph-checkpoint-conform
 openhands := tests/clients/adapters/openhands clients/python/forklore/adapters/openhands
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-adapters test-newest test-openhands test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local image deploy restore try-recall lock clean
+.PHONY: help run check test test-adapters test-newest test-openhands test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local image deploy restore upgrade try-recall lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -305,6 +305,11 @@ image: ## build the image of a server on one machine; needs Docker or podman; IM
 
 restore: $(SAM)/locked $(RUN)/ready ## restore the table to TIME=2026-11-23T17:15:00Z and let the stack use it; started again, it goes on where it stopped
 	@SAMCONFIG="$(SAMCONFIG)" FSCK_PYTHON="$(abspath $(RUN))/bin/python" "$(SAM)/bin/python" -m tools.deployment.restore "$(STAGE)" "$(TIME)"
+
+upgrade: $(SAM)/locked $(RUN)/ready ## move the data into a new table of this version's form, if they have another, and deploy; BACK=TABLE goes back; started again, it goes on where it stopped
+	@SAMCONFIG="$(SAMCONFIG)" FSCK_PYTHON="$(abspath $(RUN))/bin/python" "$(SAM)/bin/python" -m tools.deployment.upgrade "$(STAGE)"
+	@$(MAKE) --no-print-directory deploy
+	@SAMCONFIG="$(SAMCONFIG)" "$(SAM)/bin/python" -m tools.deployment.upgrade "$(STAGE)" start
 
 try-recall: $(RUN)/ready ## measure on AWS what only AWS can tell of recall, in tables that are deleted again; costs about $$0.05
 	@$(run) -m tools.deployment.try_recall $(ARGUMENTS)
