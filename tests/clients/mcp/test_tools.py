@@ -131,6 +131,7 @@ def test_each_tool_says_what_it_takes_and_answers_and_does(ann: Forklore, allows
     assert set(tools) == READS | WRITES | (ALLOWED if allows else set())
     for name, tool in tools.items():
         assert tool.description, name
+        assert "  " not in tool.description, name
         assert tool.output_schema["type"] == "object", name
         assert tool.annotations.read_only_hint == (name in READS), name
         assert tool.annotations.idempotent_hint, name
