@@ -15,6 +15,7 @@ from tests.clients.cli.running import Forklore, Ran
 from tests.clients.importing.formats.shapes import database_of
 from tests.clients.importing.stores import rows as stored
 from tests.clients.sessions.conftest import FIXTURES
+from tools.harness.local_server import local_server
 
 
 def brought(ran: Ran) -> dict[str, int]:
@@ -118,6 +119,21 @@ def test_a_watch_waits_for_a_service_that_is_away() -> None:
 
     assert _followed(once, said.append, wait_s=0) == 130
     assert said == ["there is no server; goes on when it answers"]
+
+
+def test_a_server_that_has_forgotten_all_gets_it_again(run: Forklore, home: Path) -> None:
+    state = home / ".local/state/forklore"
+    with local_server() as url:
+        Forklore(("--url", url, "--token", "ann"), run.variables)("collect")
+        [first] = state.glob("collected-*.json")
+
+    with local_server() as url:
+        there = Forklore(("--url", url, "--token", "ann"), run.variables)
+        brought(there("collect --json"))
+        assert not json.loads(there("collect --json").out)["sessions"]
+        [second] = {*state.glob("collected-*.json")} - {first}
+        first.replace(second)  # as if the first server had been at this address
+        assert set(json.loads(there("collect --json").out)["sessions"]) == {"claude-code", "codex"}
 
 
 def test_another_store_gets_all_of_it(run: Forklore, home: Path) -> None:

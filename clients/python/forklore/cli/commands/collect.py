@@ -75,6 +75,9 @@ def collected(
     seen = seen_of(target, agent)
     if again:
         seen.forget()
+    is_idle = quiet and all(seen.is_same(one.path, one.look) for one in files)  # it asks nothing then
+    if files and not is_idle:
+        seen.take_store(_store_of(shell))
     with progress("collecting sessions") as bar:
         bar.expect(len(files))
         done = collect(
@@ -89,6 +92,18 @@ def collected(
         )
     tell(shell, done, quiet=quiet, is_result=is_result)
     return NO if done.problems else DONE
+
+
+def _store_of(shell: Shell) -> str:
+    """Return which store it is that forgets all when it stops; empty for one that keeps all."""
+    from forklore.cli.settings import InProcess, OverHttp
+
+    match shell.target:
+        case OverHttp():
+            return shell.client.api.check_health().started_at or ""
+        case InProcess(data=None):
+            return str(time.time_ns())
+    return ""
 
 
 def tell(shell: Shell, done: "Collected", *, quiet: bool = False, is_result: bool = True) -> None:
