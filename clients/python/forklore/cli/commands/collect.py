@@ -90,7 +90,7 @@ def collected(
             redacts=redact,
             on_file=lambda _: bar.advance(1),
         )
-    tell(shell, done, quiet=quiet, is_result=is_result)
+    tell(shell, done, quiet=quiet, is_result=is_result, has_files=bool(files))
     return NO if done.problems else DONE
 
 
@@ -106,9 +106,11 @@ def _store_of(shell: Shell) -> str:
     return ""
 
 
-def tell(shell: Shell, done: "Collected", *, quiet: bool = False, is_result: bool = True) -> None:
+def tell(
+    shell: Shell, done: "Collected", *, quiet: bool = False, is_result: bool = True, has_files: bool = True
+) -> None:
     """Say what a run has brought. quiet: nothing, if it has brought nothing. is_result: the command
-    has no other result, so that `--json` shows this."""
+    has no other result, so that `--json` shows this. has_files: there was something to look at."""
     from forklore.cli.import_reporting import counted
 
     if shell.out.is_json and is_result:
@@ -133,7 +135,7 @@ def tell(shell: Shell, done: "Collected", *, quiet: bool = False, is_result: boo
         for reason, count in done.left_out.most_common():
             shell.say(f"  left out: {reason}: {count:,}")
         if not done.sessions and not done.problems:
-            shell.say("nothing has changed")
+            shell.say("nothing has changed" if has_files else "no session was found")
 
 
 def _followed(once: Callable[..., int], say: Callable[[str], None], *, wait_s: float = WAIT_S) -> int:
