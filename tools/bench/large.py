@@ -132,7 +132,10 @@ async def rows(folder: Path, url: str, processes: Processes, chosen: argparse.Na
     client = await Connection.to(url, users[0])
     own = owned[users[0]]
     root = own[0].split("/")[3]
-    middle = json.loads(await client.ask("GET", f"{own[0]}?limit={chosen.long // 2}"))["afterCursor"] or ""
+    middle = (
+        json.loads(await client.ask("GET", f"{own[0]}?limit={min(500, chosen.long // 2)}"))["afterCursor"]
+        or ""
+    )
     rare = said[0].split()[-2]
 
     def search(query: str, **more: str) -> Callable[[], Awaitable[object]]:

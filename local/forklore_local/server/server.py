@@ -54,6 +54,7 @@ from forklore_local.server.protocol import READS_HTTP
 from forklore_local.server.reference import with_reference
 from forklore_local.server.routing import Function
 from forklore_local.server.store import ENDPOINT, DatabaseError, open_table_at, set_environment
+from forklore_local.server.tracing import with_spans
 from forklore_local.server.unit import program_of, unit_of
 from forklore_local.server.user_tokens import UserTokens
 from forklore_local.version import version
@@ -347,7 +348,7 @@ class _Server:
             if self._beside:
                 paths = self._beside(paths, self._url, self._identify)
             app = _app(gateway, paths, self._callers, objects)
-            configuration = _configuration(self._with_metrics(app, opened))
+            configuration = _configuration(with_spans(self._with_metrics(app, opened)))
             events.start()
             server: Server
             if work is None:
