@@ -14,7 +14,7 @@
 # .programs has the real agent programs, each in a folder of its own (tools/programs).
 # .sam, .checks and .emulator need other versions of the packages that .venv has, so they cannot be one.
 # node_modules has what checks the explorer's JavaScript, and clients/typescript/node_modules what checks the
-# client for TypeScript. clients/node_modules has what the packages for chat interfaces are built on, which needs
+# client for TypeScript. clients/node_modules has what the packages for chat interfaces and Mastra are built on, which needs
 # the newer Node of clients/typescript/tests/runtimes. npm makes each from the package-lock.json beside it.
 # Paths are relative, so a checkout may be in a folder whose name has spaces. Two makes at once make each
 # environment once: tools/make/once.py.
@@ -80,7 +80,7 @@ npm := $(shell { echo v20.19; node --version || echo v0; } 2>/dev/null | sort -C
 node_bin := node_modules/.bin
 typescript := clients/typescript
 runtimes := $(typescript)/tests/runtimes
-kits := $(addprefix clients/,assistant-ui ai-sdk)
+kits := $(addprefix clients/,assistant-ui ai-sdk langgraph mastra)
 newer_node = PATH="$$(cd $(runtimes)/node_modules/node-*/bin 2>/dev/null && pwd || dirname "$$(command -v node)"):$$PATH"
 in_kits = $(newer_node) && printf '%s\n' $(kits) | xargs -P 2 -I '{}' npm --prefix '{}' run --silent $(1)
 random := tests/service/http tests/service/aws/test_fuzz.py tests/local/server/test_schemathesis.py
@@ -93,7 +93,7 @@ frameworks := claude-agent-sdk google-adk langgraph langgraph-checkpoint-conform
 openhands := tests/clients/adapters/openhands clients/python/forklore/adapters/openhands
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-adapters test-newest test-openhands test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local image deploy restore try-recall lock clean
+.PHONY: help run check test test-adapters test-newest test-openhands test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local image deploy restore upgrade try-recall lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -190,7 +190,7 @@ test-typescript: $(VENV)/ready build-typescript build-kits chromium ## check the
 build-typescript: $(typescript)/node_modules/ready ## build what npm would publish of the client for TypeScript
 	cd $(typescript) && npm run --silent build
 
-build-kits: build-typescript clients/node_modules/ready ## the same of the packages for chat interfaces, for assistant-ui and the AI SDK
+build-kits: build-typescript clients/node_modules/ready ## the same of the packages for assistant-ui, the AI SDK, LangGraph and Mastra
 	$(call in_kits,build)
 
 pictures: $(WEB)/ready chromium ## take the pictures of the explorer in docs/images anew
@@ -306,6 +306,11 @@ image: ## build the image of a server on one machine; needs Docker or podman; IM
 restore: $(SAM)/locked $(RUN)/ready ## restore the table to TIME=2026-11-23T17:15:00Z and let the stack use it; started again, it goes on where it stopped
 	@SAMCONFIG="$(SAMCONFIG)" FSCK_PYTHON="$(abspath $(RUN))/bin/python" "$(SAM)/bin/python" -m tools.deployment.restore "$(STAGE)" "$(TIME)"
 
+upgrade: $(SAM)/locked $(RUN)/ready ## move the data into a new table of this version's form, if they have another, and deploy; BACK=TABLE goes back; started again, it goes on where it stopped
+	@SAMCONFIG="$(SAMCONFIG)" FSCK_PYTHON="$(abspath $(RUN))/bin/python" "$(SAM)/bin/python" -m tools.deployment.upgrade "$(STAGE)"
+	@$(MAKE) --no-print-directory deploy
+	@SAMCONFIG="$(SAMCONFIG)" "$(SAM)/bin/python" -m tools.deployment.upgrade "$(STAGE)" start
+
 try-recall: $(RUN)/ready ## measure on AWS what only AWS can tell of recall, in tables that are deleted again; costs about $$0.05
 	@$(run) -m tools.deployment.try_recall $(ARGUMENTS)
 
@@ -366,7 +371,7 @@ node_modules/ready $(addsuffix /node_modules/ready,$(typescript) $(runtimes)): %
 # These packages are folders here, and not of a registry. npm would follow a link to a folder itself, and tidy it up.
 clients/node_modules/ready: clients/package-lock.json clients/package.json clients/.npmrc $(runtimes)/node_modules/ready
 	@$(newer_node) && $(once) sh -c 'cd clients && npm ci --loglevel=error && \
-		for one in typescript:client assistant-ui:assistant-ui ai-sdk:ai-sdk; do \
+		for one in typescript:client assistant-ui:assistant-ui ai-sdk:ai-sdk langgraph:langgraph mastra:mastra; do \
 			made="node_modules/@forklore/$${one#*:}"; mkdir -p "$$made"; \
 			for part in package.json dist; do ln -sfn "../../../$${one%:*}/$$part" "$$made/$$part" || exit 1; done; \
 		done'

@@ -192,6 +192,7 @@ ROOMS["forklore_local.server"] = {
     *("botocore", "cryptography", "jwt", "pydantic", "uvicorn"),
 }
 ROOMS["forklore_local.server.metrics"] = ROOMS["forklore_local.server"] | {"prometheus_client"}
+ROOMS["forklore_local.server.tracing"] = ROOMS["forklore_local.server"] | {"opentelemetry"}
 ROOMS["forklore.client"] = {"forklore.client", "forklore.extras", "anyio"}
 ROOMS["forklore.client.beside"] = ROOMS["forklore.client"] | {"trio"}  # imported only where it runs
 ROOMS["forklore.client.transports.http"] = ROOMS["forklore.client"] | {"httpx2"}

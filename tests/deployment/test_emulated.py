@@ -20,7 +20,9 @@ from tests.deployment.document import of_type, read_document
 from tests.deployment.test_emulated_restore import AT, EmulatedAws
 from tests.support.emulator import STACK, Emulator, Response
 from tools.deployment.account import find_account
+from tools.deployment.forms import FORM, form_of
 from tools.deployment.restore import intact, restore
+from tools.deployment.upgrade import bucket_of, copied, go_back, start, upgrade
 from tools.harness.runtime import PROCESSORS
 
 API_KEY = "the planner's key"
@@ -264,3 +266,43 @@ def test_a_restore_switches_the_service_to_the_restored_table_and_a_deployment_k
     assert again.returncode == 0, again.stdout + again.stderr
     assert aws.table(STACK) == new
     assert len(deployed.send("GET", f"{conversation}/entries").json["data"]) == 2
+
+
+def test_an_upgrade_moves_the_data_of_a_stage_that_is_used_and_leads_back(
+    deployed: Deployed, build: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All steps of `make upgrade COPY=yes`, and of BACK=…, with the commands that they run."""
+    made = deployed.send("POST", "/v1/conversations", body={"title": "Moved"})
+    conversation = f"/v1/conversations/{made.json['id']}"
+    said = deployed.send("POST", f"{conversation}/entries", body=SAID)
+    for name, value in deployed.emulated.environment.items():
+        monkeypatch.setenv(name, value)
+    aws, account = EmulatedAws(deployed.emulated), find_account("us-east-1", os.environ)
+    old, bucket = aws.table(STACK), bucket_of(aws, STACK)
+    assert bucket
+    dynamodb, seen = deployed.emulated.client("dynamodb"), list[object]()
+    while len(seen) < 2 or seen[-1] != seen[-2]:  # the emulator lets functions write in the background
+        time.sleep(2)
+        seen.append(dynamodb.scan(TableName=old)["Items"])
+
+    new = upgrade(
+        aws,
+        STACK,
+        confirm=lambda _: True,
+        copy=lambda source, target: copied(source, target, bucket, account, os.environ),
+        check=lambda table: intact(table, account, os.environ),
+        always=True,
+    )
+    moved = deployed.deploy(build)
+    start(aws, STACK)
+
+    assert moved.returncode == 0, moved.stdout + moved.stderr
+    assert (aws.table(STACK), form_of(aws, new)) == (new, FORM)
+    assert deployed.send("GET", f"{conversation}/entries").json["data"] == [said.json]
+    assert deployed.send("POST", f"{conversation}/entries", body=SAID).status == 201
+
+    go_back(aws, STACK, old, confirm=lambda _: True)
+    start(aws, STACK)
+
+    assert deployed.send("GET", f"{conversation}/entries").json["data"] == [said.json]
+    assert deployed.send("POST", f"{conversation}/entries", body=SAID).status == 201

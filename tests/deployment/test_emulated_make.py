@@ -38,6 +38,7 @@ TOLD = [
     "Attachments",
     "AttachmentMegabytes",
     "AttachmentsPerUser",
+    "EntriesPerConversation",
     "Recall",
 ]
 """The parameters that the description of a version tells, so that a change makes another one."""

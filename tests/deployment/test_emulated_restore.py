@@ -9,7 +9,7 @@ import json
 import re
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -114,6 +114,9 @@ class EmulatedAws(Aws):
 class Stack:
     """A small stack. Its table holds one item."""
 
+    template = SMALL
+    kept: ClassVar[dict[str, Any]] = {"PK": {"S": "kept"}}
+
     def __init__(self, emulated: Emulator, name: str) -> None:
         self.emulated = emulated
         self.name = name
@@ -121,7 +124,7 @@ class Stack:
         self.dynamodb = emulated.client("dynamodb")
         self.cloudformation.create_stack(
             StackName=name,
-            TemplateBody=json.dumps(SMALL),
+            TemplateBody=json.dumps(self.template),
             Parameters=[{"ParameterKey": "Colour", "ParameterValue": "green"}],
             Capabilities=["CAPABILITY_IAM"],
         )
@@ -136,7 +139,7 @@ class Stack:
         self.dynamodb.update_time_to_live(
             TableName=self.old, TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"}
         )
-        self.dynamodb.put_item(TableName=self.old, Item={"PK": {"S": "kept"}})
+        self.dynamodb.put_item(TableName=self.old, Item=self.kept)
 
     def resources(self) -> dict[str, str]:
         found = self.cloudformation.describe_stack_resources(StackName=self.name)["StackResources"]

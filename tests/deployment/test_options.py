@@ -156,7 +156,7 @@ def test_a_description_fits_into_what_lambda_takes() -> None:
         for name, one in DOCUMENT["Parameters"].items()
     } | {
         "Table": "s" * 41 + "-Table-123456789012-20261123T171500Z",
-        "KmsKeyArn": "arn:aws-us-gov:kms:us-gov-west-1:123456789012:key/" + "k" * 64,
+        "KmsKeyArn": "arn:aws-us-gov:kms:us-gov-west-1:123456789012:key/" + "k" * 40,
     }
     for version in VERSIONS.values():
         text = version["Description"]["Fn::Sub"].replace("unbuilt", "0123456789ab")

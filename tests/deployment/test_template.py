@@ -871,6 +871,7 @@ REFUSED = {
     "UserRequestsPerMinute": ["", "10.5", "-1", "1e3", "1000000000"],
     "AttachmentMegabytes": ["", "0", "1.5", "-1", "01", "101", "1000"],
     "AttachmentsPerUser": ["", "10.5", "-1", "1e3", "1000000000"],
+    "EntriesPerConversation": ["", "10.5", "-1", "1e3", "1000000000"],
     "RetentionDays": ["", "1.5", "-1", "36501", "40000", "100000"],
     "AlarmsTopic": [
         "*",
@@ -932,6 +933,7 @@ TAKEN = {
     "UserRequestsPerMinute": ["0", "10", "999999999"],
     "AttachmentMegabytes": ["1", "9", "10", "99", "100"],
     "AttachmentsPerUser": ["0", "10", "999999999"],
+    "EntriesPerConversation": ["0", "10", "999999999"],
     "RetentionDays": ["0", "1", "9999", "10000", "29999", "35999", "36499", "36500"],
     "AlarmsTopic": [
         "",

@@ -262,10 +262,14 @@ def test_sessions_of_programs_are_filtered_by_program_and_project(
 ) -> None:
     for number in range(60):
         tags = {"program": "codex" if number % 2 else "pi", "project": "dike" if number % 20 == 1 else "pier"}
-        api.create(title=f"Session {number:02}", tags=tags)
+        session = api.create(title=f"Session {number:02}", tags=tags)
+        if number == 21:  # what one has forked here has no tags of its own
+            session.say("user", "How deep is the harbour?")
+            session.fork(title="Fork of 21").promote()
     api.create(title="No session")
     page = steps.sign_in(blank, user)
-    expect_titles(page, ["No session", *(f"Session {number:02}" for number in range(59, 20, -1))])
+    titles = [f"Session {number:02}" if number != 21 else "Fork of 21" for number in range(60)]
+    expect_titles(page, ["No session", *titles[:20:-1]])
 
     page.get_by_role("button", name="Filter by tag, agent, date").click()
     program, project = page.get_by_label("Program, such as codex"), page.get_by_label("Project")
@@ -274,10 +278,10 @@ def test_sessions_of_programs_are_filtered_by_program_and_project(
     ) == ["codex", "pi"]
     program.fill("codex")
     page.keyboard.press("Enter")
-    expect_titles(page, [f"Session {number:02}" for number in range(59, -1, -2)])
+    expect_titles(page, titles[::-2])
     project.fill("dike")
     page.keyboard.press("Enter")
-    expect_titles(page, ["Session 41", "Session 21", "Session 01"])
+    expect_titles(page, ["Session 41", "Fork of 21", "Session 01"])
     program.fill("pi")
     page.keyboard.press("Enter")
     expect(steps.conversations(page)).to_contain_text("No conversation is like that.")

@@ -11,6 +11,7 @@ has 500 bytes, a conversation 1,000 entries where nothing else is said.
 import argparse
 import asyncio
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -79,12 +80,20 @@ class Processes:
 
 
 @contextmanager
-def server_of(checkout: Path, workers: int) -> Iterator[tuple[str, Processes]]:
-    """Run the server of a checkout on a new folder; yield its address and its processes."""
-    with tempfile.TemporaryDirectory() as data:
-        options = ["--port", "0", "--workers", str(workers), "--data", data]
+def server_of(
+    checkout: Path, workers: int, *, data: Path | None = None, port: int = 0, **variables: str
+) -> Iterator[tuple[str, Processes]]:
+    """Run the server of a checkout; yield its address and its processes.
+
+    data: its folder; None: a new one. port: 0: any free one.
+    """
+    with tempfile.TemporaryDirectory() as made:
+        options = ["--port", str(port), "--workers", str(workers), "--data", str(data or made)]
         command = [python_of(checkout), "-m", "forklore_local.server", *options]
-        with subprocess.Popen(command, cwd=checkout, stdout=subprocess.PIPE, text=True) as process:
+        environ = os.environ | variables
+        with subprocess.Popen(
+            command, cwd=checkout, stdout=subprocess.PIPE, text=True, env=environ
+        ) as process:
             try:
                 assert process.stdout is not None
                 found = (re.search(r"listens on (\S+)", line) for line in process.stdout)

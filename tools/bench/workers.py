@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from tools.harness.local_server import local_server
 
 WORKERS = (1, 2)
-HEADERS = "Host: 127.0.0.1\r\nAuthorization: Bearer ann\r\nContent-Type: application/json\r\n"
+HEADERS = "Host: 127.0.0.1\r\nContent-Type: application/json\r\nAuthorization: Bearer "
 TEXT = "x" * 500
 ENTRY = {"contentType": "history", "content": [{"role": "USER", "text": TEXT}]}
 
@@ -38,25 +38,36 @@ class Measured(NamedTuple):
 class Connection:
     """A kept connection. It does little, as what it asks computes on the same cores."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader, self._writer = reader, writer
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, user: str) -> None:
+        self._reader, self._writer, self._headers = reader, writer, f"{HEADERS}{user}\r\n"
 
     @classmethod
-    async def to(cls, url: str) -> "Connection":
+    async def to(cls, url: str, user: str = "ann") -> "Connection":
         """Connect to a server."""
         place = urlsplit(url)
-        return cls(*await asyncio.open_connection(place.hostname, place.port))
+        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        return cls(reader, writer, user)
 
     async def ask(self, method: str, path: str, body: object = None) -> bytes:
         """Return the body of an answer. Raises SystemExit for a refusal."""
+        status, told = await self.answer(method, path, body)
+        if status // 100 != 2:
+            raise SystemExit(f"nothing was measured: {method} {path} is {status}")
+        return told
+
+    async def answer(
+        self, method: str, path: str, body: object = None, headers: str = ""
+    ) -> tuple[int, bytes]:
+        """Return the status and the body of an answer. headers: more of them, each with its end."""
         sent = b"" if body is None else json.dumps(body).encode()
-        head = f"{method} {path} HTTP/1.1\r\n{HEADERS}Content-Length: {len(sent)}\r\n\r\n"
+        head = f"{method} {path} HTTP/1.1\r\n{self._headers}{headers}Content-Length: {len(sent)}\r\n\r\n"
         self._writer.write(head.encode() + sent)
-        answer = (await self._reader.readuntil(b"\r\n\r\n")).decode().lower()
-        if not answer.startswith("http/1.1 2"):
-            raise SystemExit(f"nothing was measured: {answer.partition(chr(13))[0]}")
-        length = int(answer.partition("content-length: ")[2].partition("\r\n")[0])
-        return await self._reader.readexactly(length)
+        told = (await self._reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = int(told.partition("content-length: ")[2].partition("\r\n")[0] or 0)
+        return int(told.split()[1]), await self._reader.readexactly(length)
+
+    def close(self) -> None:
+        self._writer.close()
 
     async def conversation(self) -> str:
         """Make a conversation; return the path of its entries."""

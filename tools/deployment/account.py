@@ -12,6 +12,9 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
+from tools.deployment.asking_aws import Aws
+from tools.deployment.forms import FORM, form_of
+
 POLICY = "docs/deployer-policy.json"
 CREDENTIALS = "Sign in with `aws sso login` or `aws configure`, or set AWS_PROFILE; see docs/deploy.md."
 REGIONS = "Set AWS_REGION, or `region` of your profile."
@@ -121,18 +124,31 @@ def stack_state(account: Account, stack: str) -> str | None:
         )
     if state in _STUCK:
         raise AccountError(f"{stack} is {state}: {_STUCK[state]}.")
-    if state in _WHOLE and not _has_table(account, stack):
-        raise AccountError(
-            f"{stack} has no table of its own: a restore of it is not finished. "
-            "Repeat the command `make restore` that began it; docs/operate.md, Backup and restore."
-        )
+    if state in _WHOLE:
+        table = _table_of(account, stack)
+        if table is None:
+            raise AccountError(
+                f"{stack} has no table of its own: a restore or an upgrade of it is not finished. "
+                "Repeat the command that began it; docs/operate.md, Backup and restore."
+            )
+        try:
+            form = form_of(Aws(account.client), table)
+        except ClientError as error:
+            raise AccountError(
+                f"{table} cannot be looked at: {_reason(error)}. {POLICY} is what is needed."
+            ) from error
+        if form != FORM:
+            raise AccountError(
+                f"{table} has form {form}, and this version reads and writes {FORM}. "
+                "`make upgrade` moves the data into a table of a later form; docs/upgrade.md."
+            )
     if state.endswith("_IN_PROGRESS") and state != "REVIEW_IN_PROGRESS":
         raise AccountError(f"{stack} is being changed ({state}). Wait for its end, then try again.")
     return state
 
 
-def _has_table(account: Account, stack: str) -> bool:
-    """Tell whether the stack has a table. Without one, a deployment would make a new, empty one."""
+def _table_of(account: Account, stack: str) -> str | None:
+    """Return the stack's table. Without one, a deployment would make a new, empty one."""
     try:
         found = account.client("cloudformation").describe_stack_resources(
             StackName=stack, LogicalResourceId="Table"
@@ -142,8 +158,8 @@ def _has_table(account: Account, stack: str) -> bool:
             raise AccountError(
                 f"{stack} cannot be looked at: {_reason(error)}. {POLICY} is what is needed."
             ) from error
-        return False
-    return any(map(is_there, found["StackResources"]))
+        return None
+    return next((one["PhysicalResourceId"] for one in found["StackResources"] if is_there(one)), None)
 
 
 def is_there(resource: Mapping[str, Any]) -> bool:

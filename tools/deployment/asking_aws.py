@@ -52,6 +52,9 @@ class Aws:
                 return
             more = {token: answer[token]}
 
+    def pause(self, seconds: float) -> None:
+        self._sleep(seconds)
+
     def wait(self, what: str, found: Callable[[], bool], *, seconds: float, every: float = 5.0) -> None:
         """Wait until `found` is true. In a terminal, show how long it has taken.
 

@@ -135,7 +135,9 @@ def intact(table: str, account: Account, environ: Mapping[str, str]) -> bool:
     return subprocess.run(command, check=False, env=account.environment(environ)).returncode == 0  # nosec B603 # no shell
 
 
-def _asks(environ: Mapping[str, str]) -> Callable[[str], bool]:
+def asks(environ: Mapping[str, str]) -> Callable[[str], bool]:
+    """Return what tells a person what will happen, and asks. With CONFIRM=no it only tells."""
+
     def confirm(what: str) -> bool:
         print(what)
         return environ.get("CONFIRM") == "no" or input("Go on? [yes/no]: ").strip() == "yes"
@@ -143,7 +145,8 @@ def _asks(environ: Mapping[str, str]) -> Callable[[str], bool]:
     return confirm
 
 
-def _kept(stage: str) -> Kept:
+def kept_of(stage: str) -> Kept:
+    """Return what is kept of a stage. Raises InputError."""
     try:
         return read_stage(read_file(FILE), stage)
     except ValueError as error:
@@ -154,14 +157,14 @@ def main(stage: str, time: str, environ: Mapping[str, str] = os.environ) -> int:
     """Restore. Return the exit code."""
     try:
         at = moment(time)
-        kept = _kept(stage)
+        kept = kept_of(stage)
         account = find_account(kept.region, environ, profile=kept.profile)
         print(f"The stack {kept.stack} in account {account.id}, {account.region}, as {account.who}.")
         restore(
             Aws(account.client),
             kept.stack,
             at,
-            confirm=_asks(environ),
+            confirm=asks(environ),
             check=lambda table: intact(table, account, environ),
             source=environ.get("SOURCE") or None,
         )

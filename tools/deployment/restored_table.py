@@ -1,4 +1,7 @@
-"""A table's restore to a point in time, with all settings of the old one. The functions rest."""
+"""A new table in the place of a stage's old one, with all its settings; and a restore into it.
+
+The functions rest meanwhile.
+"""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -17,18 +20,17 @@ class RestoreError(Exception):
     """A step of a restore failed."""
 
 
-class Restoration:
-    """A restore of the table `source` to the moment `at`, into the new table `target`.
+class NewTable:
+    """The new table `target` in the place of the table `source`.
 
     stack: the name of the stack whose functions use the table. Every step may be done again.
     """
 
-    def __init__(self, aws: Aws, stack: str, *, source: str, target: str, at: datetime) -> None:
+    def __init__(self, aws: Aws, stack: str, *, source: str, target: str) -> None:
         self._aws = aws
         self._stack = stack
         self.source = source
         self.target = target
-        self.at = at
 
     # The functions
 
@@ -82,34 +84,6 @@ class Restoration:
 
     # The table
 
-    def problem(self) -> str | None:
-        """Return why the table cannot be restored to that moment; None if it can."""
-        if len(self.target) > 255:
-            return f"{self.target} is too long for the name of a table"
-        try:
-            found = self._aws.call("dynamodb", "describe_continuous_backups", TableName=self.source)
-        except ClientError as error:
-            return f"{self.source} cannot be restored: {error}"
-        recovery = found["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
-        if recovery.get("PointInTimeRecoveryStatus") != "ENABLED":
-            return f"{self.source} has no point-in-time recovery, so it cannot be restored"
-        earliest, latest = (
-            recovery[name].astimezone(UTC)
-            for name in ("EarliestRestorableDateTime", "LatestRestorableDateTime")
-        )
-        existing = self._describe(self.target)
-        if existing is not None:
-            summary = existing.get("RestoreSummary", {})
-            if summary.get("SourceTableArn", "").rpartition("/")[2] != self.source:
-                return f"{self.target} is no restore of {self.source}; delete it, or choose another TIME"
-            restored = summary.get("RestoreDateTime")
-            if restored is not None and restored.astimezone(UTC).replace(microsecond=0) != self.at:
-                return f"{self.target} was restored to {restored}; delete it, or choose another TIME"
-            return None
-        if not earliest.replace(microsecond=0) <= self.at <= latest:
-            return f"TIME must be from {earliest:%Y-%m-%dT%H:%M:%SZ} to {latest:%Y-%m-%dT%H:%M:%SZ}"
-        return None
-
     def _describe(self, table: str) -> dict[str, Any] | None:
         try:
             found: dict[str, Any] = self._aws.call("dynamodb", "describe_table", TableName=table)["Table"]
@@ -118,21 +92,6 @@ class Restoration:
                 return None
             raise
         return found
-
-    def restore(self) -> None:
-        """Restore into the new table, with the old one's key. It takes minutes to hours."""
-        source = self._table(self.source)
-        if self._describe(self.target) is None:
-            self._aws.tell(f"Restoring {self.source} to {self.at:%Y-%m-%d %H:%M:%S} UTC, into {self.target}.")
-            self._aws.call(
-                "dynamodb",
-                "restore_table_to_point_in_time",
-                SourceTableName=self.source,
-                TargetTableName=self.target,
-                RestoreDateTime=self.at,
-                **_encryption(source),
-            )
-        self._wait_until_active()
 
     def _table(self, name: str) -> dict[str, Any]:
         found = self._describe(name)
@@ -210,6 +169,57 @@ class Restoration:
             return False
 
         self._aws.wait(f"Turning on recovery of {self.target}", is_on, seconds=3600)
+
+
+class Restoration(NewTable):
+    """A restore of the table `source` to the moment `at`, into the new table `target`."""
+
+    def __init__(self, aws: Aws, stack: str, *, source: str, target: str, at: datetime) -> None:
+        super().__init__(aws, stack, source=source, target=target)
+        self.at = at
+
+    def problem(self) -> str | None:
+        """Return why the table cannot be restored to that moment; None if it can."""
+        if len(self.target) > 255:
+            return f"{self.target} is too long for the name of a table"
+        try:
+            found = self._aws.call("dynamodb", "describe_continuous_backups", TableName=self.source)
+        except ClientError as error:
+            return f"{self.source} cannot be restored: {error}"
+        recovery = found["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
+        if recovery.get("PointInTimeRecoveryStatus") != "ENABLED":
+            return f"{self.source} has no point-in-time recovery, so it cannot be restored"
+        earliest, latest = (
+            recovery[name].astimezone(UTC)
+            for name in ("EarliestRestorableDateTime", "LatestRestorableDateTime")
+        )
+        existing = self._describe(self.target)
+        if existing is not None:
+            summary = existing.get("RestoreSummary", {})
+            if summary.get("SourceTableArn", "").rpartition("/")[2] != self.source:
+                return f"{self.target} is no restore of {self.source}; delete it, or choose another TIME"
+            restored = summary.get("RestoreDateTime")
+            if restored is not None and restored.astimezone(UTC).replace(microsecond=0) != self.at:
+                return f"{self.target} was restored to {restored}; delete it, or choose another TIME"
+            return None
+        if not earliest.replace(microsecond=0) <= self.at <= latest:
+            return f"TIME must be from {earliest:%Y-%m-%dT%H:%M:%SZ} to {latest:%Y-%m-%dT%H:%M:%SZ}"
+        return None
+
+    def restore(self) -> None:
+        """Restore into the new table, with the old one's key. It takes minutes to hours."""
+        source = self._table(self.source)
+        if self._describe(self.target) is None:
+            self._aws.tell(f"Restoring {self.source} to {self.at:%Y-%m-%d %H:%M:%S} UTC, into {self.target}.")
+            self._aws.call(
+                "dynamodb",
+                "restore_table_to_point_in_time",
+                SourceTableName=self.source,
+                TargetTableName=self.target,
+                RestoreDateTime=self.at,
+                **_encryption(source),
+            )
+        self._wait_until_active()
 
 
 def _encryption(table: dict[str, Any]) -> dict[str, Any]:

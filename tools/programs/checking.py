@@ -43,12 +43,14 @@ class Check:
             return
         for tree in self._told.trees:
             name, lines = next(iter(tree.items()))
-            yield from (f"{name}, its own: {line}" for line in self.resume(lines, self._program.story.light))
+            own = self.resume(lines, self._program.story.light, is_own=True)
+            yield from (f"{name}, its own: {line}" for line in own)
         self.forget()
         for tree in self._told.trees:
             name, lines = next(iter(tree.items()))
             lines = [*lines, *self._program.story.light.lines()]
-            yield from (f"{name}, written: {line}" for line in self.resume(lines, self._program.story.moon))
+            written = self.resume(lines, self._program.story.moon, is_own=False)
+            yield from (f"{name}, written: {line}" for line in written)
         if self._program.tidy(self._world):
             yield from self.read_anew()
 
@@ -63,8 +65,11 @@ class Check:
         if not anew or not all(any(are_same(one, other) for other in before) for one in anew):
             yield "what was tidied up is read otherwise"
 
-    def resume(self, lines: Sequence[Line], said: Turn) -> Iterator[str]:
-        """Go on with a branch in the program; yield what was not sent, or did not come back."""
+    def resume(self, lines: Sequence[Line], said: Turn, *, is_own: bool) -> Iterator[str]:
+        """Go on with a branch in the program; yield what was not sent, or did not come back.
+
+        is_own: the program's own session, in which it may repeat what it has written twice.
+        """
         world, program = self._world, self._program
         with self.opened() as forklore:
             trees = trees_of(forklore)
@@ -81,12 +86,12 @@ class Check:
         asked = _last_user(lines)
         answered = lines[lines.index(("user", asked)) + 1 :]
         rest = [*(one for one in answered if _is_whole(one)), *said.lines()[:1]]
-        expected = [[*self.sent(one), *rest] for one in self.requests_of(asked)]
+        expected = [[*self.sent(_results_once(one)), *rest] for one in self.requests_of(asked)]
         earlier = len(world.stand_in.requests)
         world.run(program.start(world), *program.goes_on(world, command, said.said))
         world.stop_all()
         if requests := self.requests_of(said.said, earlier):
-            sent = list(self.sent(requests[0]))
+            sent = list(self.sent(_results_once(requests[0]) if is_own else requests[0]))
             if not self._program.keeps_images:
                 expected, sent = [_without_images(one) for one in expected], _without_images(sent)
             if self._program.joins_texts:
@@ -179,6 +184,15 @@ class Check:
 def _is_whole(line: Line) -> bool:
     """Tell whether an answer was not interrupted: then not every program sends it again."""
     return line[0] != "interrupted" and not line[1].startswith("Once 0 ")
+
+
+def _results_once(parts: Sequence[Part]) -> list[Part]:
+    """Return parts with one result for each call.
+
+    Gemini CLI sends a result once more for each time that its session was resumed or rewound.
+    """
+    last = {part.call_id: at for at, part in enumerate(parts) if part.kind == "result"}
+    return [part for at, part in enumerate(parts) if part.kind != "result" or last[part.call_id] == at]
 
 
 def _without_images(lines: Sequence[Line]) -> list[Line]:

@@ -88,17 +88,10 @@ class ClaudeCode(Program):
     def rewind(self, terminal: Terminal, up: int, choice: str) -> None:
         """Go so many messages of the user up in the menu, and choose: `1` restores, `2` summarises
         from there on, `3` up to there."""
-        terminal.type("/rewind")
-        terminal.wait_for("Restore the code")
+        terminal.order("/rewind", "Restore the code")
         terminal.press(*["Up"] * up, "Enter")
         terminal.wait_for("Never mind")
         terminal.press(*["Down"] * (int(choice) - 1), "Enter", after=1)
-
-    def say(self, terminal: Terminal, turn: Turn) -> None:
-        """Say something in the terminal, and wait for the answer."""
-        terminal.type(turn.said)
-        terminal.wait_for(turn.steps[-1].text)
-        terminal.wait_for("for 0s", "for 1s", "for 2s", "for 3s", "for 4s", "for 5s")
 
     def talk(self, world: World) -> Told:
         one = self.story
@@ -109,17 +102,15 @@ class ClaudeCode(Program):
             session = self.turn(world, turn, session)
         assert session is not None
         with self.screen(world, session, "The helper says") as terminal:
-            self.say(terminal, one.sell)
+            self.say(world, terminal, one.sell)
             self.rewind(terminal, 1, "1")
             terminal.press("C-u")
-            self.say(terminal, one.paint)
+            self.say(world, terminal, one.paint)
         self.turn(world, one.tide, session, "--fork-session")
         with self.screen(world, session, "All are blue.") as terminal:
-            terminal.type("/compact")
-            terminal.wait_for("Compacted")
-            self.say(terminal, one.colour)
-            terminal.type(one.long.said)
-            terminal.wait_for("Once 3")
+            terminal.order("/compact", "Compacted")
+            self.say(world, terminal, one.colour)
+            self.say(world, terminal, one.long)
             terminal.press("Escape", after=2)
             terminal.wait_for("Interrupted")
         start = lines_of(*begun)
@@ -139,7 +130,7 @@ class ClaudeCode(Program):
                 terminal.wait_for("ummarized")
                 terminal.press("C-e")
                 terminal.press("C-u")
-                self.say(terminal, one.colour)
+                self.say(world, terminal, one.colour)
         above, below = lines_of(one.depth, one.sell), lines_of(one.paint, one.tide)
         after = [SUMMARISED, *lines_of(one.colour)]
         trees.append({"summarised up to": [*above, *below, *after]})

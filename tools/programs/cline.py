@@ -1,13 +1,12 @@
 """Cline's command line: a folder for each session in `~/.cline/data/sessions`."""
 
-import contextlib
 from pathlib import Path
 from typing import ClassVar
 
 from tools.programs.program import Cutting, Program, Told
 from tools.programs.stand_in import Call, Script
-from tools.programs.story import Story, Turn, lines_of
-from tools.programs.world import KEY, ProgramError, Terminal, World
+from tools.programs.story import Story, lines_of
+from tools.programs.world import KEY, World
 
 _NOTES = ["`<user_input>` around what a person typed is the program's"]
 
@@ -32,25 +31,18 @@ class Cline(Program):
         told = ["-p", "openai-compatible", "-k", KEY, "-m", "stand-in", "-b", f"{world.stand_in.url}/v1"]
         world.run(self.start(world), "auth", *told)
 
-    def say(self, world: World, terminal: Terminal, turn: Turn) -> None:
-        """Say something in the terminal, and wait for the answer."""
-        terminal.type(turn.said)
-        terminal.wait_for(turn.steps[-1].text)
-        world.wait_for_stored(self.store, turn.steps[-1].text)
-
     def talk(self, world: World) -> Told:
         one = self.story
         assert one.helper is not None
         begun = [one.depth, one.count, one.weigh, one.helper]
         with world.terminal(self.start(world), "--tui") as terminal:
-            terminal.wait_for("What can I do for you", "Plan", "Act")
+            terminal.wait_for("What can I do for you", "any other key to close")  # or a praise of a plan
+            terminal.wait_for_keys()
             for turn in begun:
                 self.say(world, terminal, turn)
-            for _ in range(20):  # it takes none while it still ends the turn before
-                terminal.type("/fork")
-                with contextlib.suppress(ProgramError):
-                    terminal.wait_for("Forked into new session", timeout=15)
-                    break
+            terminal.order("/fork", "Y/Enter to confirm")
+            terminal.press("Enter")
+            terminal.wait_for("Forked into new session")
             self.say(world, terminal, one.tide)
             terminal.press("C-c", "C-c", after=1)
         start = lines_of(*begun)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from tools.programs.program import Cutting, Program, Raw, Told
 from tools.programs.stand_in import Call, Script
 from tools.programs.story import SUMMARISED, Story, Turn, lines_of, square
-from tools.programs.world import KEY, Terminal, World
+from tools.programs.world import KEY, World
 
 _DROPPED = {"system.message", "session.usage_info", "session.usage_record", "assistant.turn_start"}
 _DROPPED |= {
@@ -80,11 +80,6 @@ class Copilot(Program):
     def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:  # noqa: ARG002
         return [*command, "--allow-all-tools", "-p", said]
 
-    def say(self, terminal: Terminal, turn: Turn) -> None:
-        """Say something in the terminal, and wait for the answer."""
-        terminal.type(turn.said)
-        terminal.wait_for(turn.steps[-1].text)
-
     def talk(self, world: World) -> Told:
         one = self.story
         assert one.helper is not None
@@ -96,27 +91,23 @@ class Copilot(Program):
             terminal.wait_for("Confirm folder trust")
             terminal.press("Enter")
             terminal.wait_for("All are sold.")
-            terminal.type("/rewind")
-            terminal.wait_for("Rewind to a previous point")
+            terminal.order("/rewind", "Rewind to a previous point")
             terminal.press("Enter")
             terminal.wait_for("Conversation only")
             terminal.press("Enter")
             terminal.wait_for("Rewound the conversation")
             terminal.press("C-u")
-            self.say(terminal, one.paint)
-            terminal.type("/fork Other")
-            terminal.wait_for("orked")
-            self.say(terminal, one.tide)
+            self.say(world, terminal, one.paint)
+            terminal.order("/fork Other", "orked")
+            self.say(world, terminal, one.tide)
             terminal.press("C-c", "C-c", after=1)
         with world.terminal(self.start(world), f"--resume={session}", "--allow-all-tools") as terminal:
             terminal.wait_for("Confirm folder trust")
             terminal.press("Enter")
             terminal.wait_for("All are blue.")
-            terminal.type("/compact")
-            terminal.wait_for("Compaction completed")
-            self.say(terminal, one.colour)
-            terminal.type(one.long.said)
-            terminal.wait_for("Once 3")
+            terminal.order("/compact", "Compaction completed")
+            self.say(world, terminal, one.colour)
+            self.say(world, terminal, one.long)
             terminal.press("Escape", "Escape", after=1)
             terminal.press("C-c", "C-c", after=1)
         start = lines_of(*begun, one.paint)

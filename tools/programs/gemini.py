@@ -14,7 +14,7 @@ from tools.programs.world import KEY, Terminal, World
 _NOTES = [
     "the first message of the user, `<session_context>`, is the program's",
     "`@square.png` is what the person typed; the texts around the picture are the program's",
-    "an interrupted answer leaves no text",
+    "an interrupted answer leaves no text, and what was asked is taken back",
 ]
 
 
@@ -73,45 +73,38 @@ class Gemini(Program):
             yield terminal
             terminal.press("C-c", "C-c", after=1)
 
-    def say(self, world: World, terminal: Terminal, turn: Turn) -> None:
-        """Say something in the terminal, and wait for the answer."""
-        terminal.type(f"@square.png {turn.said} " if turn.image else turn.said)
-        terminal.wait_for(turn.steps[-1].text)
-        world.wait_for_stored(self.store, turn.steps[-1].text)
+    def typed(self, turn: Turn) -> str:
+        return f"@square.png {turn.said} " if turn.image else turn.said
 
     def talk(self, world: World) -> Told:
         one = self.story
         assert one.helper is not None
         with self.screen(world) as terminal:
-            terminal.paste(one.waves.said)
-            terminal.wait_for("I do.")
+            self.say(world, terminal, one.waves)
             self.say(world, terminal, one.depth)
             self.say(world, terminal, one.paint)
-            terminal.type("/compress")
-            terminal.wait_for("compressed from", "ompression")
+            terminal.order("/compress", "compressed from", "ompression")
             self.say(world, terminal, one.colour)
         begun = [one.depth, one.count, one.weigh, one.picture, one.helper]
         with self.screen(world) as terminal:
             for turn in [*begun, one.sell]:
                 self.say(world, terminal, turn)
-            terminal.type("/rewind")
-            terminal.wait_for("Stay at current position")
+            terminal.order("/rewind", "Stay at current position")
             terminal.press("Up", "Enter")
             terminal.wait_for("Confirm Rewind")
             terminal.press("Enter", after=1)
             terminal.press("C-u")
             self.say(world, terminal, one.paint)
-            terminal.type(one.long.said)
-            terminal.wait_for("Once 3")
+            self.say(world, terminal, one.long)
             terminal.press("Escape", after=1)
             terminal.wait_for("Request cancelled")
         self.turn(world, one.tide, "-r", "latest")
         start = lines_of(*begun)
-        stopped = [("user", one.long.said)]
         above = lines_of(one.waves, one.depth, one.paint)
         trees = [
             {
-                "current": [*start, *lines_of(one.paint), *stopped, *lines_of(one.tide)],
+                "current": [*start, *lines_of(one.paint, one.tide)],
+                "cancelled": [*start, *lines_of(one.paint), ("user", one.long.said)],
                 "rewound": [*start, *lines_of(one.sell)],
             },
             {"compressed": [*above, SUMMARISED, *lines_of(one.colour)]},

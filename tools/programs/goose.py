@@ -9,7 +9,7 @@ from typing import ClassVar
 from tools.programs.program import Cutting, Program, Told
 from tools.programs.stand_in import Call, Script, Step
 from tools.programs.story import SUMMARISED, Story, Turn, lines_of, square
-from tools.programs.world import KEY, Terminal, World
+from tools.programs.world import KEY, World
 
 _NOTES = [
     "what a person sees is userVisible; `<turn-context>` is the program's",
@@ -76,12 +76,6 @@ class Goose(Program):
         found = re.search(r"^(\d{8}_\d+) - ", printed, re.MULTILINE)
         return found.group(1) if found else ""
 
-    def say(self, world: World, terminal: Terminal, turn: Turn) -> None:
-        """Say something in the terminal, and wait for the answer."""
-        terminal.type(turn.said)
-        terminal.wait_for(turn.steps[-1].text)
-        world.wait_for_stored(self.store, turn.steps[-1].text)
-
     def talk(self, world: World) -> Told:
         one = self.story
         assert one.helper is not None
@@ -97,14 +91,12 @@ class Goose(Program):
         with world.terminal(self.start(world), *resumed) as terminal:
             terminal.wait_for("goose is ready")
             self.say(world, terminal, one.paint)
-            terminal.type("/compact")
-            terminal.wait_for("Are you sure")
+            terminal.order("/compact", "Are you sure")
             terminal.press("Enter")
             terminal.wait_for("Compaction complete")
             world.wait_for_stored(self.store, "Compaction complete")
             self.say(world, terminal, one.colour)
-            terminal.type(one.long.said)
-            terminal.wait_for("Once 3")
+            self.say(world, terminal, one.long)
             terminal.press("C-c", after=2)
         start = lines_of(one.depth, one.count)
         start += _WEIGHED

@@ -7,7 +7,7 @@ from typing import ClassVar
 from tools.programs.program import Cutting, Program, Raw, Told
 from tools.programs.stand_in import Call, Script
 from tools.programs.story import SUMMARISED, Story, Turn, lines_of
-from tools.programs.world import KEY, Terminal, World
+from tools.programs.world import KEY, World
 
 _CONFIG = """
 default_model = "stand-in"
@@ -61,12 +61,6 @@ class Kimi(Program):
         assert found, printed
         return str(found[0])
 
-    def say(self, world: World, terminal: Terminal, turn: Turn) -> None:
-        """Say something in the terminal, and wait for the answer."""
-        terminal.type(turn.said)
-        terminal.wait_for(turn.steps[-1].text)
-        world.wait_for_stored(self.store, turn.steps[-1].text)
-
     def talk(self, world: World) -> Told:
         one = self.story
         assert one.helper is not None
@@ -81,12 +75,10 @@ class Kimi(Program):
             terminal.press("Enter")
             terminal.wait_for("The helper says")
             self.say(world, terminal, one.paint)
-            terminal.type("/compact")
-            terminal.wait_for("Compaction complete")
+            terminal.order("/compact", "Compaction complete")
             world.wait_for_stored(self.store, "context.apply_compaction")
             self.say(world, terminal, one.colour)
-            terminal.type(one.long.said)
-            terminal.wait_for("Once 3")
+            self.say(world, terminal, one.long)
             terminal.press("Escape")
             world.wait_for_stored(self.store, "prompt.aborted")
         start = lines_of(*begun)

@@ -1,14 +1,13 @@
 """pi: JSON Lines in `~/.pi/agent/sessions`, a tree in each file."""
 
 import json
-import time
 from pathlib import Path
 from typing import ClassVar
 
 from tools.programs.program import Cutting, Program, Raw, Told
 from tools.programs.stand_in import Call, Script
 from tools.programs.story import SUMMARISED, Story, Turn, lines_of, square
-from tools.programs.world import KEY, Terminal, World
+from tools.programs.world import KEY, World
 
 _NOTES = ["a text of the user begins with <file …></file>, which names the picture that was sent along"]
 
@@ -61,18 +60,15 @@ class Pi(Program):
         self.turn(world, one.sell, "--session", str(session))
         with world.terminal(self.start(world), "--session", str(session)) as terminal:
             terminal.wait_for("All are sold.")
-            terminal.type("/tree")
-            terminal.wait_for("Session Tree")
+            terminal.order("/tree", "Session Tree")
             terminal.press("Up", "Up", "Enter")
             terminal.wait_for("Summarize branch?")
             terminal.press("Down", "Enter")
             terminal.wait_for("Navigated to selected point")
-            self.say(terminal, one.paint)
-            terminal.type("/compact")
-            terminal.wait_for("Compacted")
-            self.say(terminal, one.colour)
-            terminal.type(one.long.said)
-            terminal.wait_for("Once 3")
+            self.say(world, terminal, one.paint)
+            terminal.order("/compact", "Compacted")
+            self.say(world, terminal, one.colour)
+            self.say(world, terminal, one.long)
             terminal.press("Escape", after=1)
             terminal.wait_for("aborted")
             terminal.press("C-c", "C-c", after=1)
@@ -81,12 +77,6 @@ class Pi(Program):
         rewound = lines_of(one.sell)
         branches = {"current": after, "rewound": rewound, "fork": lines_of(one.tide)}
         return Told([{name: [*start, *lines] for name, lines in branches.items()}], notes=_NOTES)
-
-    def say(self, terminal: Terminal, turn: Turn) -> None:
-        """Say something in the terminal, and wait for the answer."""
-        terminal.type(turn.said)
-        terminal.wait_for(turn.steps[-1].text)
-        time.sleep(1)
 
     def cut(self, world: World, fixtures: Path) -> None:
         cutting = Cutting(world)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tools.programs.stand_in import SUMMARY, Script
-from tools.programs.story import Line, Story
-from tools.programs.world import World
+from tools.programs.story import Line, Story, Turn
+from tools.programs.world import Terminal, World
 
 Raw = dict[str, Any]
 HOME = "/home/ann"
@@ -81,6 +81,19 @@ class Program(ABC):
     @abstractmethod
     def set_up(self, world: World) -> None:
         """Write the settings of the program."""
+
+    def typed(self, turn: Turn) -> str:
+        """Return what a person types in the terminal to say something."""
+        return turn.said
+
+    def say(self, world: World, terminal: Terminal, turn: Turn) -> None:
+        """Say something in the terminal; wait until the answer is kept, or a slow one has begun."""
+        earlier = len(world.stand_in.requests)
+        terminal.type(self.typed(turn), lambda: world.stand_in.was_asked(turn.said, earlier))
+        last = turn.steps[-1]
+        terminal.wait_for(f"{last.text} 3" if last.slow else last.text)
+        if not last.slow:
+            world.wait_for_stored(self.store, last.text)
 
     @abstractmethod
     def talk(self, world: World) -> Told:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from tools.programs.program import Cutting, Program, Raw, Told
 from tools.programs.stand_in import Call, Script
 from tools.programs.story import SUMMARISED, Story, Turn, lines_of, square
-from tools.programs.world import KEY, Terminal, World
+from tools.programs.world import KEY, World
 
 _OF_SYSTEM = (
     "uuid",
@@ -71,6 +71,7 @@ class Qwen(Program):
         settings |= {"privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False}}
         settings |= {"general": {"enableAutoUpdate": False}, "ui": {"enableFollowupSuggestions": False}}
         settings |= {"memory": {"enableManagedAutoMemory": False}}
+        settings |= {"tools": {"shell": {"enableInteractiveShell": False}}}  # its terminal loses output
         (world.home / ".qwen/settings.json").write_text(json.dumps(settings))
 
     def turn(self, world: World, turn: Turn, *more: str) -> None:
@@ -80,12 +81,6 @@ class Qwen(Program):
 
     def goes_on(self, world: World, command: Sequence[str], said: str) -> list[str]:  # noqa: ARG002
         return ["--auth-type", "openai", "--yolo", *command, "-p", said]
-
-    def say(self, world: World, terminal: Terminal, turn: Turn) -> None:
-        """Say something in the terminal, and wait for the answer."""
-        terminal.type(turn.said)
-        terminal.wait_for(turn.steps[-1].text)
-        world.wait_for_stored(self.store, turn.steps[-1].text)
 
     def sessions(self, world: World) -> list[Path]:
         """Return the files of the sessions, oldest first."""
@@ -112,12 +107,10 @@ class Qwen(Program):
             terminal.wait_for("Conversation rewound")
             terminal.press("C-u")
             self.say(world, terminal, one.paint)
-            terminal.type("/compress")
-            terminal.wait_for("compressed from", "Compression")
+            terminal.order("/compress", "compressed from", "Compression")
             world.wait_for_stored(self.store, "chat_compression")
             self.say(world, terminal, one.colour)
-            terminal.type(one.long.said)
-            terminal.wait_for("Once 3")
+            self.say(world, terminal, one.long)
             terminal.press("Escape")
             world.wait_for_stored(self.store, "Once 0 Once 1")
         start = lines_of(*begun)

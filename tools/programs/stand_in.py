@@ -129,6 +129,11 @@ class StandIn:
         self._server.shutdown()
         self._server.server_close()
 
+    def was_asked(self, said: str, earlier: int) -> bool:
+        """Tell whether a request with these words of the user came after so many earlier ones."""
+        sent = [part for one in self.requests[earlier:] for part in one.parts]
+        return any(said in part.text for part in sent if (part.role, part.kind) == ("user", "text"))
+
     def wait_for(self, path: str, count: int, timeout: float = 30) -> bool:
         """Tell whether so many requests whose path has these letters come in so many seconds."""
         for _ in range(int(timeout * 10)):

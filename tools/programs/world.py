@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,10 @@ from tools.programs.stand_in import StandIn
 
 LONGEST = 600.0
 """So many seconds a program has for what it does: a busy machine may need them all."""
+PATIENCE, TRIES = 60.0, 6
+"""So many seconds a program has to take what is typed, before it is typed again."""
+SHORT_MAX = 1000
+"""A longer text is pasted."""
 _KEPT = ("PATH", "LANG", "TERM", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 KEY = "made-up-key-of-the-check"
 
@@ -94,13 +98,13 @@ class World:
 
         Raises ProgramError if it does not come.
         """
-        end = time.monotonic() + LONGEST
-        while time.monotonic() < end:
+
+        def is_stored() -> bool:
             places = [*self.home.glob(f"{store}*"), *self.home.glob(f"{store}*/**/*")]
-            if any(text.encode() in one.read_bytes() for one in places if one.is_file()):
-                return
-            time.sleep(0.3)
-        raise ProgramError(f"{text} did not come into {store}")
+            return any(text.encode() in one.read_bytes() for one in places if one.is_file())
+
+        if not _waited(is_stored, LONGEST):
+            raise ProgramError(f"{text} did not come into {store}")
 
     def stop_all(self) -> None:
         """Stop what the program has left behind: the processes whose home folder is the world's."""
@@ -163,22 +167,37 @@ class Terminal:
             self.tmux("send-keys", "-t", "one", key)
             time.sleep(after)
 
-    def type(self, text: str) -> None:
-        """Type a text until all of it is on the screen, and press Enter.
+    def type(self, text: str, is_taken: Callable[[], bool]) -> None:
+        """Type a text, or paste a long one, until all of it is on the screen; then press Enter.
 
-        A program that has only just drawn its screen loses keys. It may show a path in its own way.
+        It is done again until it is taken: a program that draws its screen anew loses keys, or what
+        stands in its prompt. It may show a path in its own way, and a paste by what stands for it.
+
+        Raises ProgramError if it is not taken.
         """
-        shown = re.compile(re.escape(re.sub(r"^@\S+ ", "", text.strip())))
-        there = len(shown.findall(self.screen()))
-        for number in range(5):
+        is_long = len(text) > SHORT_MAX
+        typed = re.escape(re.sub(r"^@\S+ ", "", text.strip()))
+        shown = re.compile(f"{re.escape(text[-9:])}|[Pp]asted" if is_long else typed)
+        for number in range(TRIES):
             self.press(*["C-u"] if number else [])
-            for letter in text:  # some programs take many letters at once for a paste
+            there = len(shown.findall(self.screen()))
+            if is_long:
+                self.tmux("set-buffer", text)
+                self.tmux("paste-buffer", "-p", "-t", "one")
+            for letter in "" if is_long else text:  # some programs take many letters at once for a paste
                 self.tmux("send-keys", "-t", "one", "-l", letter)
                 time.sleep(0.01)
-            if self._has_more_than(there, shown):
-                break
-        time.sleep(0.7)
-        self.press("Enter")
+            if not self._has_more_than(there, shown):
+                continue
+            time.sleep(3 if is_long else 0.7)  # an Enter right after a paste may be taken for a part of it
+            self.press("Enter")
+            if _waited(is_taken, PATIENCE):
+                return
+        raise ProgramError(f"{text[:80]} was not taken:\n{self.screen()[-3000:]}")
+
+    def order(self, command: str, *shown: str) -> None:
+        """Type a command of the program until one of these texts is on the screen."""
+        self.type(command, lambda: self._shows(shown))
 
     def _has_more_than(self, count: int, shown: re.Pattern[str]) -> bool:
         """Tell whether something is shown once more, before the screen stays as it is."""
@@ -203,34 +222,17 @@ class Terminal:
                 break
         self.press("C-u", after=2)
 
-    def paste(self, text: str) -> None:
-        """Paste a text until its end is on the screen, or what stands for it, and press Enter."""
-        self.tmux("set-buffer", text)
-        shown = re.compile(f"{re.escape(text[-9:])}|[Pp]asted")
-        there = len(shown.findall(self.screen()))
-        for number in range(5):
-            self.press(*["C-u"] if number else [])
-            self.tmux("paste-buffer", "-p", "-t", "one")
-            if self._has_more_than(there, shown):
-                break
-        for _ in range(5):  # an Enter that comes right after it may be taken for a part of it
-            before = self.screen()
-            self.press("Enter", after=3)
-            if self.screen() != before:
-                break
+    def wait_for(self, *texts: str) -> None:
+        """Wait until one of these texts is on the screen.
 
-    def wait_for(self, *texts: str, timeout: float = LONGEST) -> str:
-        """Wait until one of these texts is on the screen, and return the screen.
-
-        Raises ProgramError if it does not come in so many seconds.
+        Raises ProgramError if it does not come.
         """
-        end = time.monotonic() + timeout
-        while time.monotonic() < end:
-            screen = self.screen()
-            if any(text in screen for text in texts):
-                return screen
-            time.sleep(0.3)
-        raise ProgramError(f"{texts} did not come on the screen:\n{self.screen()[-3000:]}")
+        if not _waited(lambda: self._shows(texts), LONGEST):
+            raise ProgramError(f"{texts} did not come on the screen:\n{self.screen()[-3000:]}")
+
+    def _shows(self, texts: Iterable[str]) -> bool:
+        screen = self.screen()
+        return any(text in screen for text in texts)
 
     def stop(self) -> None:
         """Stop the program and the terminal."""
@@ -248,3 +250,13 @@ def _stop_group(number: int) -> None:
         os.killpg(number, signal.SIGTERM)
         time.sleep(1)
         os.killpg(number, signal.SIGKILL)
+
+
+def _waited(is_so: Callable[[], bool], seconds: float) -> bool:
+    """Tell whether something is so before so many seconds are over."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if is_so():
+            return True
+        time.sleep(0.3)
+    return False

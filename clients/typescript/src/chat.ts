@@ -601,7 +601,7 @@ export const isRefused = (error: unknown): boolean =>
 	(error instanceof ConflictError && error.reason === "key_in_use");
 
 /** Return the content of a message's entry: the role, the text, and the rest beside them, without the text again. */
-function contentOf({ role, text, data }: ChatMessage): Record<string, unknown> {
+export function contentOf({ role, text, data }: ChatMessage): Record<string, unknown> {
 	if ("role" in data || "text" in data) throw new InputError("role and text stand outside of data", "data");
 	const [said] = message(role, text);
 	let end = 0;
@@ -617,7 +617,7 @@ function contentOf({ role, text, data }: ChatMessage): Record<string, unknown> {
 }
 
 /** Return what `contentOf` was given as `data`. */
-function dataOf(content: Record<string, unknown>, text: string): Record<string, unknown> {
+export function dataOf(content: Record<string, unknown>, text: string): Record<string, unknown> {
 	const { role: _, text: __, ...data } = content;
 	return eachPart(data, (part) => {
 		const { textAt, ...rest } = part;

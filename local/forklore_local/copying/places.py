@@ -20,6 +20,7 @@ from forklore_local.copying import lines
 from forklore_local.copying.failures import CopyError
 from forklore_local.embedded.database import Database
 from forklore_local.embedded.engine import NAME, Engine
+from forklore_local.embedded.rows import TTL
 from forklore_local.fsck.source import NotForkloreError, Source
 from forklore_local.in_process import upkeep
 from forklore_local.in_process.folder import DataError, prepared
@@ -79,15 +80,22 @@ def in_batches(items: Iterator[T], number: int) -> Iterator[list[T]]:
 
 
 class TableCopy:
-    """A table of DynamoDB, or of an engine."""
+    """A table of DynamoDB, or of an engine, without what had expired when the copy began.
+
+    DynamoDB removes that at any time, so the second reading might find less than the first.
+    """
 
     def __init__(self, table: Table, *, segments: int = SEGMENTS) -> None:
         self.objects = table.objects
         self._table, self._segments = table, segments
+        self._began_s = table.now_s()
 
     def items(self) -> Iterator[Item]:
         for page in Source(self._table.connection).scan(segments=self._segments):
-            yield from page
+            yield from (item for item in page if not self._has_expired(item))
+
+    def _has_expired(self, item: Item) -> bool:
+        return TTL in item and int(item[TTL]["N"]) <= self._began_s
 
     def check_free(self, copied: Callable[[], Iterator[Item]]) -> None:
         if next(self.items(), None) is None:

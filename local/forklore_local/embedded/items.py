@@ -3,7 +3,6 @@
 Source: DynamoDB developer guide, "Constraints" and "Local secondary indexes".
 """
 
-from array import array
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -27,6 +26,8 @@ SEARCHED = [
     for part in index["SearchSchema"]
 ]
 """What a search in the index of vectors can ask for."""
+_BYTES = {str(number): number & 0xFF for number in range(-128, 128)}
+"""The byte of each number that a vector may have."""
 
 Place = tuple[str, str]
 """The partition key and the sort key of an item."""
@@ -103,8 +104,8 @@ def numbers_in(value: Value) -> bytes:
             f"Invalid size for parameter {schema.VECTOR}, Expected: {schema.DIMENSIONS}, Actual: {len(held)}"
         )
     try:
-        return array("b", [int(one["N"]) for one in held]).tobytes()
-    except (KeyError, OverflowError, ValueError) as error:
+        return bytes([_BYTES[one["N"]] for one in held])
+    except KeyError as error:
         raise InvalidError("a vector here has whole numbers of one byte only") from error
 
 

@@ -70,8 +70,7 @@ def _checked(value: Value, depth: int) -> tuple[Value, int]:
         case "S" if isinstance(held, str):
             return value, len(held) if held.isascii() else text_bytes(held)
         case "N" if isinstance(held, str):
-            number, taken = _sized_number(held)
-            return (value if number == held else {"N": number}), taken
+            return _checked_number(held)
         case "B" if isinstance(held, bytes):
             return value, len(held)
         case "BOOL" if isinstance(held, bool):
@@ -90,7 +89,11 @@ def _checked_container(kind: str, held: Any, depth: int) -> tuple[Value, int]:
         raise InvalidError("Nesting Levels have exceeded supported limits")
     size = CONTAINER_BYTES
     if kind == "L":
-        members = [_checked(one, depth + 1) for one in held]
+        numbers = [one.get("N") for one in held]
+        if {*map(type, numbers)} == {str} and {*map(len, held)} == {1}:  # as those of a vector are
+            members = [*map(_checked_number, numbers)]
+        else:
+            members = [_checked(one, depth + 1) for one in held]
         size += sum(taken + MEMBER_BYTES for _, taken in members)
         return {"L": [kept for kept, _ in members]}, size
     _require_names(held)
@@ -114,10 +117,10 @@ def _checked_set(kind: str, held: list[Any]) -> tuple[Value, int]:
 
 
 @lru_cache(maxsize=1024)
-def _sized_number(text: str) -> tuple[str, int]:
+def _checked_number(text: str) -> tuple[Value, int]:
     """Return a number in its one form, and its bytes. A vector has few different ones."""
     number = checked_number(text)
-    return number, _number_bytes(number)
+    return {"N": number}, _number_bytes(number)
 
 
 def checked_number(text: str) -> str:

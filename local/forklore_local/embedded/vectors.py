@@ -37,10 +37,11 @@ CREATE TRIGGER IF NOT EXISTS vector_gone AFTER DELETE ON item
 """
 """searched: the attributes that a search may ask for, as JSON."""
 TOP_MAX = 100
-BLOCK_MAX = 65_536
-"""So many vectors lie side by side in memory, in 16 MB."""
-AT_ONCE = 1_024
-"""So many vectors are read, or compared, at a time. As numbers of 4 bytes they take 1 MB."""
+BLOCK_MAX = 8_192
+"""So many vectors lie side by side in memory, in 2 MB. What a search needs beside a block is small:
+each thread keeps as much for the next time."""
+AT_ONCE = 512
+"""So many vectors are read, or compared, at a time. As numbers of 4 bytes they take half a MB."""
 _ONE = re.compile(r"(#?\w+) = (:\w+)", re.ASCII)
 _KEYS = (schema.PARTITION_KEY, schema.SORT_KEY)
 

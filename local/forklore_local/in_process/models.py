@@ -20,8 +20,13 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 WORDLLAMA: Final = "wordllama"
+YOURS: Final = "yours"
+"""The name of a function that has none."""
 Model: TypeAlias = Embed | Literal["wordllama"]
-"""A function of the caller's, or the name of a model whose weights come inside a package."""
+"""A function of the caller's, or the name of a model whose weights come inside a package.
+
+A function may have a name, as its attribute `model`.
+"""
 _WEIGHTS, _TOKENS = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
 _NEEDED = (WORDLLAMA, "numpy", "tokenizers")
 
@@ -31,7 +36,10 @@ def nearness_by(model: Embed | str | None) -> EmbeddedTexts | None:
     if model is None:
         return None
     if not isinstance(model, str):
-        return EmbeddedTexts(model, "yours")
+        name = getattr(model, "model", None)
+        if isinstance(name, str) and name and name.isprintable():
+            return EmbeddedTexts(model, name, is_named=True)
+        return EmbeddedTexts(model, YOURS)
     if model != WORDLLAMA:
         raise DataError(f"there is no model {model!r} for recall: name {WORDLLAMA!r}, or give a function")
     return EmbeddedTexts(Wordllama(), WORDLLAMA)

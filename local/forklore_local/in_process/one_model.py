@@ -87,8 +87,8 @@ def _kept(path: Path, name: str) -> BinaryIO:
         return file
     file.close()
     raise StoreFailedError(
-        "another program recalls in this folder with the model "
-        f"{other.decode()}: end it first, or use its model",
+        f"another program recalls in this folder with the model {other.decode()}, and this one with {name}:"
+        " end it first, or use its model (a function's attribute `model` names it)",
         reason="model",
     )
 

@@ -62,7 +62,7 @@ def with_lines(
             raise
         finally:
             seconds = time.monotonic() - started
-            route = scope.get(ROUTE) or _part(scope["path"])
+            route = route_of(scope)
             ended(route, status, None if b"wait=" in scope["query_string"] else seconds)
             log, level = (_log, logging.ERROR) if status >= FAILED else (_access, logging.INFO)
             if log.isEnabledFor(level):
@@ -78,6 +78,11 @@ def with_lines(
                 log.log(level, "answered", extra=told)
 
     return serve
+
+
+def route_of(scope: Scope) -> str:
+    """Return the key of the route that a request took, or the part of the server that it asked."""
+    return scope.get(ROUTE) or _part(scope["path"])
 
 
 def _part(path: str) -> str:

@@ -187,6 +187,7 @@ OPTIONS = (
     _of_service("user-requests-per-minute", renewed=False),
     _of_service("attachment-megabytes", renewed=False),
     _of_service("attachments-per-user", renewed=False),
+    _of_service("entries-per-conversation", renewed=False),
     _of_service("delete-wait-seconds", renewed=False),
     _of_service("dynamodb-endpoint", renewed=False),
     _of_service("table", renewed=False),

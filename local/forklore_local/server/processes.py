@@ -29,6 +29,7 @@ import uvicorn
 
 from forklore_local.server.log import FRAMES, frames
 from forklore_local.server.manager import STOP_SECONDS, Manager
+from forklore_local.server.tracing import send_spans
 
 USUAL_MAX = 4
 """How many workers there are at the most, if nobody says how many."""
@@ -124,6 +125,7 @@ class Server(uvicorn.Server):
             self._late.daemon = True
             self._late.start()
         await super().shutdown(sockets)
+        send_spans()
 
 
 class WorkersServer(Server):

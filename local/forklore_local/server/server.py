@@ -54,11 +54,13 @@ from forklore_local.server.protocol import READS_HTTP
 from forklore_local.server.reference import with_reference
 from forklore_local.server.routing import Function
 from forklore_local.server.store import ENDPOINT, DatabaseError, open_table_at, set_environment
+from forklore_local.server.tracing import with_spans
 from forklore_local.server.unit import program_of, unit_of
 from forklore_local.server.user_tokens import UserTokens
 from forklore_local.version import version
 from forklore_service.aws.wiring import Given, ServiceSettings, give, open_table
 from forklore_service.domain import keys
+from forklore_service.domain.ids import timestamp
 from forklore_service.domain.meaning import Nearness
 from forklore_service.errors import UnavailableError
 
@@ -316,10 +318,13 @@ class _Server:
                 return _refuse(error)
             commits = Commits(opened.database.moment, lambda: server.should_exit) if opened else None
 
+            forgets = opened is not None and opened.folder is None
+            started = {"startedAt": timestamp(time.time_ns() // 1_000_000)} if forgets else {}
+
             def health() -> Mapping[str, str]:
                 if opened:
                     opened.database.require_usable()
-                return self._version.fields
+                return {**self._version.fields, **started}
 
             def ready() -> Mapping[str, str]:
                 if server.should_exit:
@@ -344,7 +349,7 @@ class _Server:
             if self._beside:
                 paths = self._beside(paths, self._url, self._identify)
             app = _app(gateway, paths, self._callers, objects)
-            configuration = _configuration(self._with_metrics(app, opened))
+            configuration = _configuration(with_spans(self._with_metrics(app, opened)))
             events.start()
             server: Server
             if work is None:

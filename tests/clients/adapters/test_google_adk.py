@@ -557,6 +557,24 @@ async def test_the_memory_finds_what_the_sessions_of_the_user_show_now(
     assert await found() == {lisbon, boat}
 
 
+@pytest.mark.parametrize("by_meaning", [False, True])
+async def test_hits_of_several_sessions_are_ranked_together(by_meaning: bool) -> None:
+    def lengths(given: list[str]) -> list[list[float]]:
+        return [[float(len(text)), 20.0] for text in given]
+
+    async with AsyncForklore.local(user="ann", recall=lengths if by_meaning else None) as client:
+        ours, memory = ForkloreSessionService(client), ForkloreMemoryService(client, hits=3)
+        short, long = [await ours.create_session(**WHO, session_id=one) for one in ("short", "long")]
+        good = ["The hotel in Lisbon.", "A hotel of Lisbon!!", "Lisbon has a hotel."]
+        for text in good:
+            await ours.append_event(short, said(text))
+        for number in range(20):  # among these, a word of the question is rare
+            await ours.append_event(long, said(f"{number} {'of other things ' * 20}"))
+        await ours.append_event(long, said(f"One hotel {'and other things ' * 20}"))
+        answer = await memory.search_memory(**WHO, query="a hotel in Lisbon")
+        assert {text_in(one.content) for one in answer.memories} == {*good}
+
+
 def text_in(content: types.Content) -> str | None:
     [part] = content.parts or []
     return part.text

@@ -60,7 +60,6 @@ def test_a_folder_moves_to_another_one(ann: Forklore, place: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        ("copy-table table:a table:b", USAGE, "copy a table to a file or a folder"),
         ("copy-table data new.jsonl.gz --region r", USAGE, "--region goes with table:NAME"),
         ("copy-table nowhere new.jsonl.gz", REFUSED, "nowhere keeps no data of forklore"),
         ("copy-table nowhere.jsonl.gz new", REFUSED, "nowhere.jsonl.gz: No such file"),

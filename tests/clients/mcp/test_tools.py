@@ -131,6 +131,7 @@ def test_each_tool_says_what_it_takes_and_answers_and_does(ann: Forklore, allows
     assert set(tools) == READS | WRITES | (ALLOWED if allows else set())
     for name, tool in tools.items():
         assert tool.description, name
+        assert "  " not in tool.description, name
         assert tool.output_schema["type"] == "object", name
         assert tool.annotations.read_only_hint == (name in READS), name
         assert tool.annotations.idempotent_hint, name
@@ -214,6 +215,28 @@ def test_branches_are_listed_with_where_they_begin_and_nothing_that_is_not_known
         "forked_at_position": "after",
     }
     assert branch["conversation_id"] == fork.id
+
+
+def test_sessions_are_listed_by_program_and_project_also_as_what_was_forked_of_them(ann: Forklore) -> None:
+    made = {}
+    for program, project in (("codex", "dike"), ("codex", "pier"), ("pi", "pier")):
+        tags = {"program": program, "project": project}
+        made[program, project] = ann.create(title=f"{program} {project}", tags=tags)
+    ann.create(title="No session", tags={"project": "pier"})
+    forked = made["codex", "pier"].fork(title="Forked")
+    forked.say("user", "How deep is the harbour?")
+
+    async def titles(client: Client, **given: str) -> list[Any]:
+        listed = (await call(client, "list_sessions", **given))["conversations"]
+        return sorted((one["title"], one["program"], one["project"]) for one in listed)
+
+    async def story(client: Client) -> list[list[Any]]:
+        codex = {"program": "codex"}
+        asked: list[dict[str, str]] = [{}, codex, {"project": "pier"}, codex | {"project": "pier"}]
+        return [await titles(client, **given) for given in asked]
+
+    dike, pi, fork = ("codex dike", "codex", "dike"), ("pi pier", "pi", "pier"), ("Forked", "codex", "pier")
+    assert run(story, here(ann)) == [[fork, dike, pi], [fork, dike], [fork, pi], [fork]]
 
 
 @pytest.mark.parametrize("memory", [["greeted"], '["greeted"]'])

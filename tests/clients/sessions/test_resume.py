@@ -576,6 +576,20 @@ def test_from_claude_code_to_codex_and_back_nothing_is_lost_and_nothing_is_twice
     assert len(run("ls --all --json").lines) == count + 1
 
 
+@pytest.mark.parametrize(("program", "models"), [("codex", {None}), ("claude-code", {"claude-opus-5-5"})])
+def test_claude_code_is_told_the_models_that_it_knows(
+    run: Forklore, home: Path, program: str, models: set[str | None]
+) -> None:
+    run(f"collect --program {program}")
+    shown = next(row["id"] for row in map(json.loads, run("ls --all --json").lines) if row["isCurrent"])
+    run(f"say {shown} 'Go on.'")  # so it is no more as the program has it
+
+    told = json.loads(run(f"resume {shown} --in claude-code --folder '{home}' --print --json").out)
+
+    rows = map(json.loads, Path(told["file"]).read_text().splitlines())
+    assert {row["message"].get("model") for row in rows if row["type"] == "assistant"} == models
+
+
 def test_a_call_of_a_tool_keeps_its_space_in_codex(run: Forklore, home: Path) -> None:
     run("collect --program codex")
     rows = [json.loads(line) for line in run("ls --all --json").lines]

@@ -3,6 +3,7 @@
 import hashlib
 import sqlite3
 import tracemalloc
+from collections.abc import Iterator
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
@@ -12,12 +13,15 @@ import pytest
 
 from forklore_local.copying.copying import copy
 from forklore_local.copying.failures import CopyError
-from forklore_local.copying.places import FileCopy, folder_at, new_file, table_at
+from forklore_local.copying.places import FileCopy, TableCopy, folder_at, new_file, table_at
 from forklore_local.in_process.folder import FILE
 from forklore_service.domain import keys
+from forklore_service.domain.keys import Key
+from forklore_service.storage.connection import Item
+from forklore_service.storage.items import number, text
 from forklore_service.storage.objects import Expected
 from forklore_service.storage.objects_s3 import S3Objects
-from tests.local.copying.moves import ends, held, restored, saved
+from tests.local.copying.moves import ends, held, opened, restored, saved
 from tests.local.fsck import world
 from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.service import Process
@@ -58,6 +62,29 @@ def test_a_table_in_use_takes_no_copy(file: Path, changed: str) -> None:
 
         with other.unchanged(), pytest.raises(CopyError, match=r"table .* is in use: it is not empty"):
             restored(file, other)
+
+
+def test_what_has_expired_is_not_copied_and_may_go_meanwhile(store: Store, tmp_path: Path) -> None:
+    world.build(store)
+    now_s = store.process().now_s()
+    for ttl_s in (now_s - 1, now_s + 600):
+        key = {"PK": text(f"IDEM#{ttl_s}"), "SK": text("IDEM")}
+        store.put(key | {"ttl": number(ttl_s), "request": text("a"), "body": text("b")})
+
+    class Expiring(TableCopy):
+        """DynamoDB removes what has expired after each reading."""
+
+        def items(self) -> Iterator[Item]:
+            yield from super().items()
+            store.delete(Key(f"IDEM#{now_s - 1}", "IDEM"))
+
+    with fresh_store("other") as other:
+        copy(Expiring(store.process(), segments=1), opened(other))
+
+        kept = {key.partition for key in other.contents() if key.partition.startswith("IDEM#")}
+        assert f"IDEM#{now_s - 1}" not in kept
+        assert f"IDEM#{now_s + 600}" in kept
+        assert held(other) == held(store)
 
 
 def test_what_exists_is_not_overwritten(store: Store, file: Path, tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ def test_a_search_finds_what_brute_force_finds(
 ) -> None:
     """Vectors come, change, and go, by this engine and by another one of the same folder."""
     monkeypatch.setattr("forklore_local.embedded.vectors.AT_ONCE", 7)
+    monkeypatch.setattr("forklore_local.embedded.vectors.BLOCK_MAX", 25)
     if not has_numpy:
         monkeypatch.setitem(sys.modules, "numpy", None)
     made = random.Random(1)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -90,6 +91,50 @@ def test_a_recall_after_it_makes_no_vector(folder: Path) -> None:
     with Forklore.local(user="ann", data=folder, recall=model) as fl:
         assert [hit.line.text for hit in fl.recall("lodging", limit=2)] == ["A hotel.", "The inn."]
     assert not TEXTS & {*asked}
+
+
+class Noisy:
+    """A model whose vectors of one text differ a little, as those of a service may."""
+
+    def __init__(self, model: str | None = None, *, dimensions: int = 256) -> None:
+        self.model, self._dimensions = model, dimensions
+        self.asked: list[str] = []
+        self._random = Random(1)
+
+    def __call__(self, texts: list[str]) -> list[list[float]]:
+        self.asked += texts
+        vectors = (one[: self._dimensions] for one in vectors_of(texts))
+        return [[number + self._random.uniform(-1e-3, 1e-3) for number in one] for one in vectors]
+
+
+def test_a_function_whose_vectors_of_one_text_differ_needs_a_name(folder: Path) -> None:
+    with Forklore.local(user="ann", data=folder, recall=Noisy()) as fl:
+        with pytest.raises(ApiError, match="set its attribute `model`") as raised:
+            fl.recall("lodging")
+        assert raised.value.code == "unavailable"
+        assert [hit.line.text for hit in fl.search("lodging train", search_type="fulltext")] == ["A train."]
+    first, again = Noisy("noisy 1"), Noisy("noisy 1")
+    with (
+        Forklore.local(user="ann", data=folder, recall=first) as fl,
+        Forklore.local(user="ann", data=folder, recall=again) as same,
+    ):
+        for one in (fl, same):
+            assert {hit.line.text for hit in one.recall("lodging", limit=2)} == {"The inn.", "A hotel."}
+    assert TEXTS - {"Sardine."} <= {*first.asked}
+    assert not TEXTS & {*again.asked}
+
+
+@pytest.mark.parametrize("other", [Noisy("noisy 2"), Noisy("noisy 1", dimensions=8)])
+def test_another_name_or_length_is_another_model(folder: Path, other: Noisy) -> None:
+    with Forklore.local(user="ann", data=folder, recall=Noisy("noisy 1")) as fl:
+        fl.recall("lodging")
+        with (
+            Forklore.local(user="ann", data=folder, recall=other) as others,
+            pytest.raises(ApiError, match="the model noisy 1-"),
+        ):
+            others.recall("lodging")
+    with Forklore.local(user="ann", data=folder, recall=other) as fl:
+        assert len(fl.recall("lodging")) == 3
 
 
 @pytest.mark.parametrize(

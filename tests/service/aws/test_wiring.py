@@ -17,6 +17,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         "FORKLORE_ATTACHMENTS",
         "FORKLORE_ATTACHMENT_MEGABYTES",
         "FORKLORE_ATTACHMENTS_PER_USER",
+        "FORKLORE_ENTRIES_PER_CONVERSATION",
         "FORKLORE_RECALL",
     ):
         monkeypatch.delenv(name, raising=False)
@@ -41,6 +42,7 @@ def test_every_setting_is_read(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("FORKLORE_LOG_USERS", "plain")
     environment.setenv("FORKLORE_ATTACHMENTS", "a-bucket")
     environment.setenv("FORKLORE_ATTACHMENT_MEGABYTES", "7")
+    environment.setenv("FORKLORE_ENTRIES_PER_CONVERSATION", "9000")
     environment.setenv("FORKLORE_RECALL", "titan")
 
     expected = ServiceSettings(
@@ -54,6 +56,7 @@ def test_every_setting_is_read(environment: pytest.MonkeyPatch) -> None:
         logs_users=True,
         attachments="a-bucket",
         attachment_bytes_max=7_000_000,
+        entries_per_conversation=9_000,
         recall="titan",
     )
     assert ServiceSettings.from_environment() == expected
@@ -88,11 +91,12 @@ def test_an_invalid_size_of_attachments_is_refused(environment: pytest.MonkeyPat
 
 
 @pytest.mark.failure("unsafe-settings")
-@pytest.mark.parametrize("megabytes", ["-1", "1.5", "many"])
-def test_an_invalid_bound_of_a_user_is_refused(environment: pytest.MonkeyPatch, megabytes: str) -> None:
-    environment.setenv("FORKLORE_ATTACHMENTS_PER_USER", megabytes)
+@pytest.mark.parametrize("name", ["FORKLORE_ATTACHMENTS_PER_USER", "FORKLORE_ENTRIES_PER_CONVERSATION"])
+@pytest.mark.parametrize("bound", ["-1", "1.5", "many"])
+def test_an_invalid_bound_is_refused(environment: pytest.MonkeyPatch, name: str, bound: str) -> None:
+    environment.setenv(name, bound)
 
-    with pytest.raises(RuntimeError, match="FORKLORE_ATTACHMENTS_PER_USER"):
+    with pytest.raises(RuntimeError, match=name):
         ServiceSettings.from_environment()
 
 

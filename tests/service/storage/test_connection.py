@@ -325,6 +325,18 @@ def test_a_request_that_is_too_large_is_never_retried(answer: Answer, error: typ
     assert (len(line.sent), line.slept) == (1, [])
 
 
+def test_a_table_that_takes_no_writes_is_unavailable_and_any_other_refusal_a_bug() -> None:
+    """An upgrade ends the writes by a policy of the table."""
+    said = "User: x is not authorized to perform: dynamodb:PutItem on resource: y with an explicit deny in a"
+    frozen = failure("AccessDeniedException", message=f"{said} resource-based policy")
+    refused = failure("AccessDeniedException", message=f"{said}n identity-based policy")
+
+    with pytest.raises(UnavailableError, match="nothing can be written while the data move"):
+        Line(lambda: frozen).transact()
+    with pytest.raises(ClientError):
+        Line(lambda: refused).transact()
+
+
 @pytest.mark.parametrize("code", ["InvalidSignatureException", "RequestTimeTooSkewed"])
 def test_a_clock_that_aws_refuses_is_unavailable_and_not_a_bug(code: str) -> None:
     line = Line(lambda: failure(code, message="Signature expired"))

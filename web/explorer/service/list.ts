@@ -44,6 +44,8 @@ export class Conversations extends Source {
 	isLoading = false;
 	/** By a branch, one that stands for its tree. */
 	readonly #trees = new Map<string, string>();
+	/** By a branch, the tags of its root. */
+	readonly #tagsOfRoots = new Map<string, Record<string, string>>();
 	#round = new AbortController();
 	#etag: string | undefined;
 
@@ -165,6 +167,13 @@ export class Conversations extends Source {
 		}
 	}
 
+	/** Whether a row has what is looked for, or its root has: as the service counts the first of the tags. */
+	#hasTags = ({ id, tags }: ConversationDetails): boolean => {
+		const [, ...others] = this.#tags;
+		const root = this.#tagsOfRoots.get(id) ?? {};
+		return others.every((tag) => hasTag(tags, tag) || hasTag(root, tag));
+	};
+
 	/** Return the rows that one may see, each with its children. A child whose tree is not among them stands alone. */
 	get nested(): { row: ConversationDetails; children: ConversationDetails[] }[] {
 		const { show, days } = this.filter;
@@ -175,7 +184,7 @@ export class Conversations extends Source {
 				(show !== "live" || row.answering) &&
 				(show !== "mine" || row.accessLevel === "owner") &&
 				row.lastUsedAt >= since &&
-				this.#tags.every((tag) => hasTag(row.tags, tag)),
+				this.#hasTags(row),
 		);
 		const ids = new Map(rows.map(({ id }) => [this.#trees.get(id), id]));
 		const parentOf = ({ startedByConversationId: by }: ConversationDetails) =>
@@ -199,6 +208,19 @@ export class Conversations extends Source {
 		}
 		for (const { startedByConversationId: by } of this.rows)
 			if (by && !this.#trees.has(by)) void this.#learnTree(by);
+		for (const row of this.rows)
+			if (row.forkedAtConversationId && !this.#hasTags(row) && !this.#tagsOfRoots.has(row.id))
+				void this.#learnTags(row.id);
+	}
+
+	/** Ask once for the tags of a row's root. */
+	async #learnTags(id: string): Promise<void> {
+		this.#tagsOfRoots.set(id, {});
+		const forks = this.client.conversation(id).forks({ signal: this.signal });
+		const all = await forks.list().catch(() => []);
+		const root = all.find(({ forkedAtConversationId }) => !forkedAtConversationId);
+		if (root) this.#tagsOfRoots.set(id, root.tags);
+		this.changed();
 	}
 
 	/** Ask once for the tree of a parent that is no row. */

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -42,6 +43,8 @@ def visible(text: str) -> str:
     """
     return HIDDEN.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text)
 
+
+_NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 Text = Annotated[str, AfterValidator(visible)]
 """What somebody wrote."""
@@ -90,6 +93,7 @@ class Listed(_Shown):
     """A conversation. `is_current`: of the branches of its fork tree, people chose this one.
 
     `forked_at_…`: where a fork begins. Of a branch in a list of branches its last use is not told.
+    `program`, `project`: of a session in a list of sessions.
     """
 
     conversation_id: str
@@ -102,6 +106,8 @@ class Listed(_Shown):
     forked_at_position: str | None = Known
     last_used_at: str | None = Known
     last_message: Text | None = Known
+    program: Text | None = Known
+    project: Text | None = Known
 
 
 class Conversations(_WithTexts):
@@ -239,8 +245,8 @@ def window(
     )
 
 
-def listed(one: results.ConversationDetails | results.Fork) -> Listed:
-    """Return a conversation, or a branch of a fork tree, as a list shows it."""
+def listed(one: results.ConversationDetails | results.Fork, tags: Mapping[str, str] = _NO_TAGS) -> Listed:
+    """Return a conversation, or a branch of a fork tree, as a list shows it. tags: of a session."""
     use: dict[str, str | None] = {}
     if isinstance(one, results.Fork):
         conversation_id = one.conversation_id
@@ -256,6 +262,8 @@ def listed(one: results.ConversationDetails | results.Fork) -> Listed:
         forked_at_conversation_id=one.forked_at_conversation_id,
         forked_at_entry_id=one.forked_at_entry_id,
         forked_at_position=one.forked_at_position,
+        program=tags.get("program"),
+        project=tags.get("project"),
         **use,
     )
 

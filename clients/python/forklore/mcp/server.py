@@ -5,6 +5,7 @@ import json
 import logging
 import traceback
 from collections.abc import Callable
+from inspect import getdoc
 from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
@@ -139,7 +140,7 @@ class _Tool(Tool):
 
 def _tool(run: Run[Any], annotations: ToolAnnotations) -> Tool:
     """Return a tool that refuses arguments it does not have: one may have meant another place."""
-    tool = _Tool.from_function(run, annotations=annotations)
+    tool = _Tool.from_function(run, description=getdoc(run), annotations=annotations)
     arguments = tool.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)

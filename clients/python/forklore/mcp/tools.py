@@ -5,13 +5,14 @@ id of its call: repeated with the same id, it has one effect.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context
 from pydantic import AfterValidator, Field
 
 from forklore.client.errors import InputError, NotFoundError
+from forklore.client.generated.results import ConversationDetails
 from forklore.client.generated.synchronous.client import Forklore
 from forklore.client.generated.synchronous.conversation import Conversation
 from forklore.client.questions import HITS, asked
@@ -83,6 +84,14 @@ CallId = Annotated[
 Text = Annotated[str, Field(min_length=1, max_length=200_000, description="What is said.")]
 ForkedBefore = Annotated[EntryId | None, Field(description="Fork before this entry, which leaves it out.")]
 ForkedAfter = Annotated[EntryId | None, Field(description="Fork after this entry, which is kept.")]
+
+
+def _tags_of(client: Forklore, row: ConversationDetails) -> Mapping[str, str]:
+    """Return the tags of a session. A fork that was made here has those of its tree's root."""
+    if "program" in row.tags or row.forked_at_conversation_id is None:
+        return row.tags
+    forks = client.conversation(row.id).forks()
+    return next((one.tags for one in forks if one.forked_at_conversation_id is None), row.tags)
 
 
 class Tools:
@@ -185,13 +194,16 @@ class Tools:
         limit: Limit = ROWS,
         page: Page = None,
     ) -> answers.Conversations:
-        """List sessions of agent programs, such as Claude Code and Codex, that were collected."""
-        tag = f"program:{program}" if program else "program"
-        found = self._client_of(call).api.list_conversations(tag=tag, limit=limit, after_cursor=page)
-        rows = (one for one in found.data if project in (None, one.tags.get("project")))
-        return answers.Conversations(
-            conversations=[answers.listed(one) for one in rows], more=found.after_cursor
-        )
+        """List sessions of agent programs, such as Claude Code and Codex, that were collected.
+
+        Of each fork tree one branch is listed. With both filters a page may be short and have more.
+        """
+        client = self._client_of(call)
+        tag = f"project:{project}" if project else f"program:{program}" if program else "program"
+        found = client.api.list_conversations(tag=tag, limit=limit, after_cursor=page)
+        rows = [answers.listed(one, _tags_of(client, one)) for one in found.data]
+        rows = [one for one in rows if one.program and program in (None, one.program)]
+        return answers.Conversations(conversations=rows, more=found.after_cursor)
 
     def resume_command(
         self,

@@ -58,7 +58,8 @@ class ServiceSettings(NamedTuple):
     ignore_retention_tag: whether the tag `retention` keeps no tree. logs_users: whether the line of
     a change names its user, in place of a hash. attachments: the bucket of their bytes; None: there
     are no attachments. attachment_bytes_max: of one. user_attachment_bytes_max: of all of one user
-    together; 0: any number. recall: NO_MODEL, TITAN or COHERE.
+    together; 0: any number. entries_per_conversation: own entries that one may have; 0: any number.
+    recall: NO_MODEL, TITAN or COHERE.
     """
 
     table_name: str
@@ -76,6 +77,7 @@ class ServiceSettings(NamedTuple):
     attachments: str | None = None
     attachment_bytes_max: int = ATTACHMENT_BYTES_MAX
     user_attachment_bytes_max: int = 0
+    entries_per_conversation: int = 0
     recall: str = NO_MODEL
 
     @property
@@ -124,6 +126,7 @@ class ServiceSettings(NamedTuple):
             attachments=os.environ.get("FORKLORE_ATTACHMENTS") or None,
             attachment_bytes_max=attachment_bytes,
             user_attachment_bytes_max=_whole("FORKLORE_ATTACHMENTS_PER_USER") * MEGABYTE,
+            entries_per_conversation=_whole("FORKLORE_ENTRIES_PER_CONVERSATION"),
             recall=recall,
         )
 
@@ -210,6 +213,7 @@ def open_table() -> Table:
         nearness=_open_nearness(settings.recall),
         by_meaning=_given.by_meaning or is_deployed,
         embedded_elsewhere=is_deployed,
+        entries_max=settings.entries_per_conversation,
     )
 
 

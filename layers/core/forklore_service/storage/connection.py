@@ -248,6 +248,8 @@ def _raise_unless_retried(
         raise TransactionRefused({0: response.get("Item")}) from error
     if code in _WRONG_CLOCK:
         raise UnavailableError("this server's clock or credentials are wrong") from error
+    if code == "AccessDeniedException" and "explicit deny in a resource-based policy" in str(error):
+        raise UnavailableError("nothing can be written while the data move; try again later") from error
     if code == "ItemCollectionSizeLimitExceededException":
         raise GroupFullError("this fork tree is full") from error
     if code == "ValidationException" and "TransactItems" in parameters and "size" in str(error).lower():

@@ -11,6 +11,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from itertools import chain
 from operator import mul
 from typing import TypeAlias
 
@@ -39,8 +40,9 @@ class EmbeddedTexts:
     """Compares the vectors of texts. Threads may share it.
 
     embed: makes them. name: of the model. is_remote: it is asked over the network, and its name
-    says which one it is. of_questions: makes those of questions, if the model has another kind for
-    them. kept_max: how many vectors are kept.
+    says which one it is. is_named: its name says so, too, with the length of its vectors.
+    of_questions: makes those of questions, if the model has another kind for them. kept_max: how
+    many vectors are kept.
     """
 
     def __init__(
@@ -49,24 +51,42 @@ class EmbeddedTexts:
         name: str,
         *,
         is_remote: bool = False,
+        is_named: bool = False,
         of_questions: Embed | None = None,
         kept_max: int = KEPT_MAX,
     ) -> None:
         self._embed, self._name, self._kept_max = embed, name, kept_max
         self._of_questions = of_questions
-        self.is_remote = is_remote
+        self.is_remote, self._is_named = is_remote, is_named
         self._kept: OrderedDict[bytes, Vector] = OrderedDict()
         self._lock = threading.Lock()
         self._model: str | None = None
+        self._length = 0  # of a vector; not known yet
 
     @property
     def model(self) -> str:
         """The name with a digest: any function may be called by one name, so of a vector, too."""
         if self._model is None:
-            probe = b"" if self.is_remote else _packed(self._vector_of(PROBE, None))
+            probe = b"" if self.is_remote else self._probe()
             cut = f"{PIECE_CHARACTERS} {PIECES_MAX} ".encode()
             self._model = f"{self._name}-{blake2b(cut + probe, digest_size=8).hexdigest()}"
         return self._model
+
+    def _probe(self) -> bytes:
+        """Return what tells the model apart from others of its name.
+
+        Raises UnavailableError if that would be something else the next time: all vectors would be
+        made again then, each time a program starts.
+        """
+        vector = self._vector_of(PROBE, None)
+        if self._is_named:
+            return str(len(vector)).encode()
+        if [_packed(vector)] != [*map(_packed, self._made(self._embed, [PROBE]))]:
+            raise UnavailableError(
+                "the model of recall makes different vectors of one text; if they are near enough,"
+                " name the function: set its attribute `model` to a text"
+            )
+        return _packed(vector)
 
     def vectors(self, texts: Sequence[str]) -> list[bytes]:
         return [_packed(one) for one in self._vectors(texts)]
@@ -85,8 +105,6 @@ class EmbeddedTexts:
         """
         asked = self._question(question)
         others = [one or array("f", bytes(4 * len(asked))) for one in self._vectors(texts)]
-        if any(len(one) != len(asked) for one in others):
-            raise UnavailableError("the model of recall returned vectors of different lengths")
         return _products(asked, others)
 
     def _question(self, question: str) -> Vector:
@@ -133,9 +151,14 @@ class EmbeddedTexts:
             raise
         except Exception as error:
             raise UnavailableError(f"the model of recall failed: {type(error).__name__}") from error
-        if len(told) != len(texts) or len({len(one) for one in told if one}) > 1:
+        if len(told) != len(texts):
             raise UnavailableError("the model of recall did not return one vector of each text")
-        if not all(map(math.isfinite, (number for one in told for number in one))):
+        lengths = {len(one) for one in told if one}
+        length = self._length or max(lengths, default=0)
+        if lengths - {length}:
+            raise UnavailableError("the model of recall returned vectors of different lengths")
+        self._length = length
+        if not all(map(math.isfinite, chain(*told))):
             raise UnavailableError("the model of recall returned a vector that is no direction")
         return [_direction(one) for one in told]
 
@@ -144,7 +167,7 @@ def _numbers(vector: Sequence[float]) -> list[float]:
     """Raises ValueError if there are none."""
     if not len(vector):
         raise ValueError("an empty vector")
-    return [float(number) for number in vector]
+    return [*map(float, vector)]
 
 
 def _products(one: Vector, others: Sequence[Vector]) -> list[float]:
@@ -164,7 +187,7 @@ def _products(one: Vector, others: Sequence[Vector]) -> list[float]:
 
 def _packed(vector: Vector) -> bytes:
     """Return a vector of length 1 as whole numbers of two bytes, the lower one first."""
-    numbers = array("h", (round(ONE * number) for number in vector))
+    numbers = array("h", [round(ONE * number) for number in vector])
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers.tobytes()
@@ -198,4 +221,4 @@ def _direction(vector: Vector) -> Vector:
     (array('f', [1.0, 0.0]), array('f', [0.0, 0.0]))
     """
     length = math.hypot(*vector)
-    return array("f", (number / length for number in vector)) if length else vector
+    return array("f", [number / length for number in vector]) if length else vector

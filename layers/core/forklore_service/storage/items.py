@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from forklore_service.domain import ancestry, ids, keys
@@ -49,7 +50,7 @@ from forklore_service.domain.tree import (
     Pointer,
     TreeRow,
 )
-from forklore_service.domain.vectors import Vector, indexed
+from forklore_service.domain.vectors import INDEXED_MAX, Vector, indexed
 from forklore_service.storage import bodies, schema
 from forklore_service.storage.codec import Codec, Packed
 from forklore_service.storage.connection import Item
@@ -713,9 +714,12 @@ def vector_item(group_id: str, vector: Vector) -> Item:
     return item | present(found_by) | {schema.VECTOR: vector_list(indexed(vector.packed))}
 
 
+_indexed = lru_cache(maxsize=2 * INDEXED_MAX + 1)(number)
+
+
 def vector_list(numbers: Iterable[int]) -> dict[str, Any]:
     """Return the typed value of a vector in the index."""
-    return {"L": [number(one) for one in numbers]}
+    return {"L": [*map(_indexed, numbers)]}
 
 
 def shelf_item(user_id: str, shelf: str) -> Item:

@@ -19,7 +19,7 @@ from forklore_service.domain.model import Attached, Conversation, Entry, StoredE
 from forklore_service.domain.names import REVISION_BITS
 from forklore_service.domain.paging import RangeAnswer, RangeRead
 from forklore_service.domain.tree import BranchTip, HeadRow
-from forklore_service.errors import GroupFullError, UnavailableError
+from forklore_service.errors import ConflictError, GroupFullError, UnavailableError
 from forklore_service.storage import bodies, items, schema
 from forklore_service.storage.actions import Action, ConditionFailed
 from forklore_service.storage.cache import ConversationCache
@@ -91,7 +91,8 @@ class Table:
     nearness: what a search by meaning asks; None: there is no such search.
     vectors: those that this process has read.
     by_meaning: whether the table has the index of vectors. embedded_elsewhere: whether entries get
-    their vectors without being searched.
+    their vectors without being searched. entries_max: own entries that a conversation may have; 0:
+    any number.
     """
 
     def __init__(
@@ -107,9 +108,11 @@ class Table:
         vectors: VectorCache | None = None,
         by_meaning: bool = False,
         embedded_elsewhere: bool = False,
+        entries_max: int = 0,
     ) -> None:
         self.connection = connection
         self.by_meaning, self.embedded_elsewhere = by_meaning, embedded_elsewhere
+        self.entries_max = entries_max
         self.objects = objects
         self.nearness = nearness
         self.vectors = vectors or VectorCache()
@@ -137,6 +140,7 @@ class Table:
             vectors=self.vectors,
             by_meaning=self.by_meaning,
             embedded_elsewhere=self.embedded_elsewhere,
+            entries_max=self.entries_max,
         )
 
     @property
@@ -268,6 +272,15 @@ class Table:
         """Raise GroupFullError if an earlier write of this process found the tree nearly full."""
         if self.cache.is_full(group_id):
             raise GroupFullError("this fork tree is full")
+
+    def refuse_beyond(self, entries: int) -> None:
+        """Raise ConflictError if a conversation may not have so many own entries."""
+        if 0 < self.entries_max < entries:
+            raise ConflictError(
+                f"a conversation has at most {self.entries_max:,} entries of its own here",
+                reason="conversation_full",
+                entriesMax=self.entries_max,
+            )
 
     def delete(self, unwanted: Iterable[Key]) -> None:
         """Delete any number of items, in any order. Keys without an item are allowed.

@@ -412,6 +412,18 @@ def test_a_log_takes_so_much_and_no_more(store: Store, table: Table, clock: Stan
     finish(table)
 
 
+def test_a_begun_answer_finds_room_and_none_is_begun_where_it_would_not(
+    store: Store, table: Table, asked: EntryId
+) -> None:
+    table.entries_max = 2
+
+    begin(table)
+    say(table, ROOT, "Well?")
+    finish(table)
+    with store.unchanged():
+        assert conflict(lambda: begin(table, B)) == {"reason": "conversation_full", "entriesMax": 2}
+
+
 def test_a_log_is_gone_after_a_day(store: Store, table: Table, clock: Standing, asked: EntryId) -> None:
     begin(table)
     write(table, 0)

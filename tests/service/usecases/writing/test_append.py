@@ -1,6 +1,7 @@
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -840,6 +841,61 @@ def test_a_deleted_conversation_is_404_for_an_epoch_that_was_over(store: Store, 
 
     with store.refuses(NotFoundError):
         append(table, ROOT, thought("x", epoch=1), by=PLANNER)
+
+
+# A full conversation
+
+FULL = {"reason": "conversation_full", "entriesMax": 3}
+
+
+def test_a_conversation_takes_as_many_entries_of_its_own_as_it_may_have(store: Store, table: Table) -> None:
+    other, wire = store.process(), Wire.of(table)
+    table.entries_max = other.entries_max = 3
+    append(table, ROOT, said("a"), by=PLANNER)
+    key = idempotency_key("k", by=PLANNER)
+
+    assert conflict(lambda: append(table, ROOT, said("b"), said("c"), said("d"))) == FULL
+    before = len(wire.requests)
+    kept = append(table, ROOT, said("b"), thought("c"), by=PLANNER, idempotency_key=key)
+    asked = [request.operation for request in wire.requests[before:]]
+    assert asked.count(WRITE) == 1
+
+    for process in (table, other):
+        with store.unchanged():
+            assert conflict(partial(say, process, ROOT, "d")) == FULL
+    assert append(other, ROOT, said("b"), thought("c"), by=PLANNER, idempotency_key=key) == kept
+    fork(table)
+    append(table, FORK, said("d"), said("e"), said("f"))
+    assert conflict(lambda: say(table, FORK, "g")) == FULL
+    assert read(table, FORK) == ["a", "b", "d", "e", "f"]
+    assert say(store.process(), ROOT, "any number")
+
+
+def test_of_two_processes_one_gets_the_last_place(store: Store, table: Table) -> None:
+    other = store.process()
+    table.entries_max = other.entries_max = 3
+    append(table, ROOT, said("a"), said("b"))
+
+    def take(request: Request) -> None:
+        if request.operation == WRITE and len(read(other)) == 2:
+            say(other, ROOT, "c")
+
+    Wire.of(table).before(take)
+    assert conflict(lambda: say(table, ROOT, "d")) == FULL
+    assert read(other) == ["a", "b", "c"]
+
+
+def test_who_may_not_write_learns_nothing_of_a_full_conversation(store: Store, table: Table) -> None:
+    table.entries_max = 3
+    append(table, ROOT, said("a"), said("b"), said("c"))
+    store.add_member(ROOT, "bob", AccessLevel.READER)
+
+    for caller in (BOB, EVE):
+        with store.refuses(ForbiddenError):
+            append(table, ROOT, said("d"), by=caller)
+    with pytest.raises(ConflictError) as raised:
+        append(table, ROOT, said("d"), if_match=ids.FIRST)
+    assert raised.value.details["reason"] == "stale"
 
 
 # A full tree

@@ -23,6 +23,8 @@ with needing("google-adk"):
     from google.adk.sessions.session import Session
 
 ASKED_AT_ONCE = 8
+PLACES_MAX = 100
+"""The first hits of all sessions together are put in order. The others come after them."""
 
 
 class ForkloreMemoryService(BaseMemoryService):
@@ -63,10 +65,25 @@ class ForkloreMemoryService(BaseMemoryService):
                 return page.data
 
         found = await asyncio.gather(*map(found_in, conversations if query.strip() else ()))
-        best = sorted((hit for hits in found for hit in hits), key=lambda hit: hit.score, reverse=True)
+        several = [hits for hits in found if hits]
+        places = await self._places(query) if len(several) > 1 else {}
+        best = sorted(
+            (hit for hits in several for hit in hits),
+            key=lambda hit: (places.get(hit.entry_id, len(places)), -hit.score),
+        )
         once = {hit.entry_id: hit.entry for hit in best if hit.entry is not None and _is_event(hit.entry)}
         entries = await arun(self._client, self._files.whole([*once.values()][: self._hits]))
         return SearchMemoryResponse(memories=[*filter(None, map(_memory_of, entries))])
+
+    async def _places(self, query: str) -> dict[str, int]:
+        """Return the place of each entry in a ranking of all that the client sees.
+
+        A score compares what one search has ranked: those of two sessions say nothing together.
+        """
+        page = await self._client.api.search_conversations(
+            query=asked(query), limit=PLACES_MAX, include_entry=False
+        )
+        return {hit.entry_id: place for place, hit in enumerate(page.data)}
 
     async def _conversations(self, app_name: str, user_id: str) -> list[str]:
         """Return the conversations of a user's sessions, the one whose name changed last first."""

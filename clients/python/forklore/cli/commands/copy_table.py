@@ -40,11 +40,9 @@ def register(app: typer.Typer) -> None:
         """Copy all items of a table as they are, and the bytes of its attachments.
 
         A folder may be in use meanwhile. A table of DynamoDB must not be written to: a copy that
-        notices it ends. An ended copy may be repeated.
+        notices it ends. An ended copy may be repeated. Two tables are of one region and one bucket.
         """
         tables = [one for one in (of, to) if one.startswith(TABLE)]
-        if len(tables) > 1:
-            raise CommandError("copy a table to a file or a folder, and that to the other table")
         for name, value in (("endpoint", endpoint), ("region", region), ("bucket", bucket)):
             if value is not None and not tables:
                 raise CommandError(f"--{name} goes with {TABLE}NAME")

@@ -1,8 +1,8 @@
 """Claude Code: JSON Lines in `projects`, each row hangs on the one before it.
 
 Seen with 2.1.332: it sends a thought back only from a row whose `message.model` is the one in use.
-A summary stands behind a row `compact_boundary` without a parent, which names the rows that are
-kept.
+It goes on with the model of the last row, and warns where that is not Claude's. A summary stands
+behind a row `compact_boundary` without a parent, which names the rows that are kept.
 """
 
 import re
@@ -45,7 +45,9 @@ def _rows(talk: Talk) -> Iterator[dict[str, Any]]:
             message = {"role": kind, "content": content}
             if kind == "assistant":
                 about = {"id": f"msg_{turn.turn_id.replace('-', '')}", "type": "message"}
-                message |= {**about, "model": turn.model or "unknown"}
+                message |= about
+                if turn.model and ("claude" in turn.model or any("signature" in part for part in content)):
+                    message["model"] = turn.model
             yield {**row, "type": kind, "message": message}
         before = turn.turn_id
     if talk.title and before:

@@ -2,9 +2,9 @@
 
 A row of a message replaces an earlier one with its id. `$set.messages` tells all that the model has
 from there on, mostly messages that are there already: after a compression a summary, and copies of
-those that are kept; `$rewindTo` names the message before which
-the next one goes on. A session that is resumed begins again with its head. A sub-agent's file
-stands in a folder that is called as the session that has started it.
+those that are kept; after a turn that was cancelled all but what the user had asked. `$rewindTo`
+names the message before which the next one goes on. A session that is resumed begins again with its
+head. A sub-agent's file stands in a folder that is called as the session that has started it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -101,7 +101,11 @@ class _Log:
             above = self.tip
             self.put(row, place, report)
         held = [row for row in rows[begins + 1 :] if self._is_new(row)]
-        if begins == len(rows) or self.tip != text_in(rows[begins].get("id")):
+        if begins == len(rows):
+            names = [text_in(row.get("id")) for row in rows]
+            self.tip = next((name for name in reversed(names) if name in self.rows), self.tip)
+            return
+        if self.tip != text_in(rows[begins].get("id")):
             return
         kept = self._kept[self.tip or ""] = []
         while held and (not _words(held[-1]) or (above := self._same(held[-1], above)) is not None):

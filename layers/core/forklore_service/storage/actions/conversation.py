@@ -145,6 +145,7 @@ def move_head(
     titles: bool,
     promoted_at: str | None,
     finishes: str | None = None,
+    entries_max: int = 0,
 ) -> Action:
     """Move HEAD over new entries, if its last entry is still the one that they follow.
 
@@ -153,7 +154,8 @@ def move_head(
     goes. history, context: how many of each are new. owner: the caller, if the append is allowed
     because they are the owner. titles: whether the append sets the title. promoted_at: the time
     now, if the append makes the conversation the current branch. finishes: the answer that was
-    begun here and ends with the entries.
+    begun here and ends with the entries. entries_max: own entries that the conversation may have;
+    0: any number.
     """
     shown = tip.lasts
     sets = {"last": text(tip.last)}
@@ -186,6 +188,9 @@ def move_head(
         removes.append("untitled")
         condition += " AND attribute_exists(#untitled)"
         values |= _ONE
+    if entries_max:
+        condition += " AND (attribute_not_exists(#entries) OR #entries <= :room)"
+        values[":room"] = number(entries_max - added.entries)
     if finishes is not None:
         removes += items.ANSWERING
         condition += " AND #answer = :answer"

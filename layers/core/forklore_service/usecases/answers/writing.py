@@ -71,8 +71,8 @@ def begin_answer(
 
     One that is silent, or whose user is no writer any more, is ended for it, and what the request
     takes over. Raises NotFoundError without the conversation or the entry, ForbiddenError below
-    writer, ConflictError if somebody else writes an answer, if the id is in use, or if `if_match`
-    is not a last entry.
+    writer, ConflictError if somebody else writes an answer, if the id is in use, if `if_match` is
+    not a last entry, or if the conversation has no room for what it becomes.
     """
     once, nonce = Once(table, caller, idempotency_key), table.nonce()
     answer_id = request.answer_id or table.mint_conversation()
@@ -92,6 +92,7 @@ def begin_answer(
         try:
             require_match(request.if_match, loaded.head.lasts)
             sealed = _seal(table, caller, request, loaded, answer_id)
+            table.refuse_beyond(loaded.head.metrics.entries + 1)
         except ConflictError:
             once.raise_if_answered(table.get(once.keys))  # HEAD may be newer than the record was
             raise

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from forklore_service.domain import access, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.epochs import NO_EPOCH, Epoch
-from forklore_service.domain.model import Caller, Conversation, Entry
+from forklore_service.domain.model import Caller, Conversation, Entry, Head
 from forklore_service.domain.names import name_moved
 from forklore_service.errors import (
     ConflictError,
@@ -66,8 +66,8 @@ def append_turn(table: Table, *, caller: Caller, request: Append) -> Appended:
     A conversation that does not exist is created.
     Raises NotFoundError if the conversation is deleted or there is no answer that it could finish,
     ForbiddenError below writer or for another client's context, ConflictError if `if_match` is not
-    a last entry, an epoch is over, the answer is, or the conversation is not the fork or child that
-    the request names, PayloadTooLargeError, GroupFullError.
+    a last entry, an epoch is over, the answer is, the conversation is full, or it is not the fork
+    or child that the request names, PayloadTooLargeError, GroupFullError.
     """
     try:
         return append_unless_done(table, caller=caller, request=request)
@@ -384,6 +384,7 @@ def _write(
             titles=title is not None,
             promoted_at=at if request.promotes else None,
             finishes=request.finishes if finish and finish.is_in(conversation_id) else None,
+            entries_max=0 if request.finishes else table.entries_max,
             **where,
         ),
         *([] if is_owner else [actions.member.check(cached.group_id, caller.user_id, AccessLevel.WRITER)]),
@@ -428,6 +429,15 @@ def _with_stored_epoch(asked: _Asked, cached: CachedConversation, error: Forklor
     return cached.with_epoch(client, own.epoch)
 
 
+def _refuse_if_full(asked: _Asked, checked: _Checked, head: Head) -> None:
+    """Raise ConflictError if the conversation has no room, and what comes before that."""
+    decided = checked.decision.drafts if checked.decision else ()
+    entries = head.metrics.entries + len(asked.request.drafts) + len(decided)
+    if 0 < asked.table.entries_max < entries and not asked.request.finishes:
+        _load(asked)
+        asked.table.refuse_beyond(entries)
+
+
 def _learn(
     asked: _Asked, cached: CachedConversation, checked: _Checked, refused: ConditionFailed
 ) -> tuple[_Checked, CachedConversation | None]:
@@ -455,6 +465,8 @@ def _learn(
                 if head is None:
                     asked.table.cache.forget(asked.request.conversation_id)
                     return checked, None
+                if head.tip == cached.tip:  # what other appends have changed is told first
+                    _refuse_if_full(asked, checked, head)
                 cached = cached._replace(owner=head.owner, tip=head.tip, titled=not head.untitled)
             case ActionKind.MEMBER:
                 raise ForbiddenError("this needs the access level 'writer'") from refused

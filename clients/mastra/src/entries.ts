@@ -1,0 +1,195 @@
+// What the entries of a thread say, and which messages a thread shows by them.
+
+import type { MastraDBMessage } from "@mastra/core/memory";
+
+import type { EntryFields, ListedEntry } from "@forklore/client";
+import { contentOf, dataOf } from "@forklore/client/chat";
+
+/** The content type of an entry that is no message. */
+const NOTE = "application/vnd.forklore.mastra+json";
+/** The key of the entry that a thread begins with. No message has it, as `keyOf` writes no `#`. */
+export const THREAD_KEY = "#thread";
+const DEPTH_MAX = 40;
+
+/**
+ * What an entry says beside its content.
+ *
+ * upTo: when the newest message so far was made; null if one of them is older than one that was stored before it. A
+ * message has an id. of: the entry that the message was stored with at first; this one is a newer version. Of the
+ * messages before it an entry without an id says which `deletes` are left out, that all but the `keeps` are, and whose
+ * they are (`owner`).
+ */
+export interface Note {
+	upTo: string | null;
+	id?: string;
+	role?: string;
+	type?: string | undefined;
+	createdAt?: string;
+	resourceId?: string | undefined;
+	of?: string;
+	deletes?: string[];
+	keeps?: string[];
+	owner?: string;
+	packed?: string;
+	says?: boolean;
+}
+
+/** A message that a thread shows. entryId, conversationId: of the entry that it was stored with at first. */
+export interface Shown {
+	entryId: string;
+	conversationId: string;
+	/** The id that the message was stored with. */
+	storedId: string;
+	message: MastraDBMessage;
+}
+
+/** Return the key of a message's entry: printable ASCII. */
+export const keyOf = (id: string): string => encodeURIComponent(id);
+
+/** Return the id of a message that a thread inherits. */
+export const inheritedId = (threadId: string, storedId: string): string => `${threadId}~${storedId}`;
+
+/** Return the thread that an inherited message's id names; undefined for any other id. */
+export const threadIn = (id: string): string | undefined =>
+	id.includes("~") ? id.split("~", 1)[0] : undefined;
+
+/** Return an entry that is no message. */
+export const noteEntry = (note: Note, key?: string): EntryFields => ({
+	contentType: NOTE,
+	content: [{ mastra: note }],
+	key,
+});
+
+/**
+ * Return the entry of a message: its text for people, and Mastra's content as it is beside it.
+ *
+ * The text stands in it once. What JSON can hold and the service does not take as it is, is kept as text.
+ */
+export function messageEntry(message: MastraDBMessage, upTo: string | null, of?: string): EntryFields {
+	const { id, role, type, createdAt, resourceId } = message;
+	const json = JSON.stringify(message.content);
+	const content = JSON.parse(json) as MastraDBMessage["content"];
+	const text = wellFormed(textIn(content));
+	const note: Note = {
+		upTo,
+		id,
+		role,
+		type,
+		createdAt: createdAt.toISOString(),
+		resourceId,
+		...(of && { of }),
+	};
+	const said = { assistant: "ai", system: "system", signal: "system", user: "user" } as const;
+	const base = { id, role: said[role], text };
+	const key = of === undefined ? keyOf(id) : undefined;
+	if (!isPlain(json)) {
+		const packed = { ...base, data: { mastra: { ...note, packed: json } } };
+		return { contentType: "history", content: [contentOf(packed)], key };
+	}
+	const { content: words, ...rest } = content;
+	const says = words !== undefined && words === text;
+	const data = {
+		format: "mastra",
+		message: says ? rest : content,
+		mastra: { ...note, ...(says && { says }) },
+	};
+	return { contentType: "history", content: [contentOf({ ...base, data })], key };
+}
+
+/** Goes back through the entries of a thread, and tells which messages it shows. */
+export class Walk {
+	/** The newest messages first, in the order in which they were stored. */
+	readonly shown: Shown[] = [];
+	/** The first entry of each message that was met, also of those that are left out. */
+	readonly firsts = new Map<string, string>();
+	/** The last entry of the thread. */
+	last = "";
+	/** As in `Note`; undefined before the first entry. */
+	upTo: string | null | undefined;
+
+	readonly #newer = new Map<string, MastraDBMessage>();
+	readonly #deleted = new Set<string>();
+	#kept: Set<string> | undefined;
+	#owner: string | undefined;
+
+	readonly threadId: string;
+	readonly conversationId: string;
+
+	constructor(threadId: string, conversationId: string) {
+		this.threadId = threadId;
+		this.conversationId = conversationId;
+	}
+
+	/** Take the entry before those that were taken. One that others have written says nothing. */
+	take(entry: ListedEntry): void {
+		this.last ||= entry.id;
+		const held = (entry.content[0] ?? {}) as { mastra?: Note; message?: unknown; text?: string };
+		const note = held.mastra;
+		if (typeof note !== "object") return;
+		if (this.upTo === undefined) this.upTo = note.upTo;
+		if (note.id === undefined) {
+			for (const one of note.deletes ?? []) if (!this.#newer.has(one)) this.#deleted.add(one);
+			if (note.keeps) this.#kept ??= new Set(note.keeps);
+			this.#owner ??= note.owner;
+			return;
+		}
+		const first = note.of ?? entry.id;
+		const isLeftOut = this.#deleted.has(first) || this.#kept?.has(first) === false;
+		if (note.of !== undefined) {
+			if (!isLeftOut && !this.#newer.has(first)) this.#newer.set(first, this.#messageOf(note, held));
+			return;
+		}
+		const isOwn = entry.conversationId === this.conversationId;
+		const id = isOwn ? note.id : inheritedId(this.threadId, note.id);
+		this.firsts.set(id, first);
+		const message = this.#newer.get(first) ?? (isLeftOut ? undefined : this.#messageOf(note, held));
+		if (message === undefined) return;
+		const { conversationId } = entry;
+		this.shown.push({ entryId: first, conversationId, storedId: note.id, message: { ...message, id } });
+	}
+
+	#messageOf(note: Note, held: object): MastraDBMessage {
+		const { id = "", role, type, createdAt = "" } = note;
+		const resourceId = this.#owner ?? note.resourceId;
+		return {
+			id,
+			role: role as MastraDBMessage["role"],
+			createdAt: new Date(createdAt),
+			threadId: this.threadId,
+			...(resourceId !== undefined && { resourceId }),
+			...(type !== undefined && { type }),
+			content: contentIn(note, held as { text: string }),
+		};
+	}
+}
+
+function contentIn({ packed, says }: Note, held: { text: string }): MastraDBMessage["content"] {
+	if (packed !== undefined) return JSON.parse(packed) as MastraDBMessage["content"];
+	const content = dataOf({ ...held }, held.text)["message"] as MastraDBMessage["content"];
+	return says ? { ...content, content: held.text } : content;
+}
+
+/** Return what a message says to people. */
+function textIn(content: unknown): string {
+	if (typeof content === "string") return content;
+	const { parts, content: words } = content as Partial<MastraDBMessage["content"]>;
+	const texts = (parts ?? []).flatMap((part) => (part.type === "text" ? [part.text] : []));
+	return texts.length ? texts.join("\n\n") : (words ?? "");
+}
+
+export const wellFormed = (text: string): string =>
+	text.replace(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, "\uFFFD");
+
+/** Tell whether the service takes a message's content as it is, and gives it back as the same values. */
+function isPlain(json: string): boolean {
+	if (!json.startsWith("{") || /\\ud[89a-f]/.test(json)) return false;
+	let [depth, isIn] = [0, false];
+	for (let at = 0; at < json.length; at++) {
+		const char = json.charAt(at);
+		if (char === "\\") at++;
+		else if (char === '"') isIn = !isIn;
+		else if (!isIn && (char === "{" || char === "[") && ++depth > DEPTH_MAX) return false;
+		else if (!isIn && (char === "}" || char === "]")) depth--;
+	}
+	return true;
+}

@@ -1,0 +1,3 @@
+// What the package offers.
+
+export { clonedId, ForkloreMemory, ForkloreStore, type StoreOptions } from "./memory.ts";

@@ -1,0 +1,221 @@
+// Threads: a name for each, which points to a conversation whose description says what the thread is.
+
+import type { StorageThreadType } from "@mastra/core/memory";
+
+import {
+	ConflictError,
+	NotFoundError,
+	type ConversationDetails,
+	type Forklore,
+	type Name,
+} from "@forklore/client";
+
+import { noteEntry, THREAD_KEY, type Note } from "./entries.ts";
+
+const TITLE_MAX = 500;
+const ATTEMPTS_MAX = 100;
+const KNOWN_MAX = 10_000;
+
+/** What a conversation's metadata say of its thread. change: names the last change. */
+interface Thread {
+	title?: string | undefined;
+	createdAt: string;
+	updatedAt: string;
+	metadata?: Record<string, unknown> | undefined;
+	change: string;
+}
+
+/** A map that forgets what was put into it first. */
+export class Recent<T> extends Map<string, T> {
+	override set(key: string, value: T): this {
+		this.delete(key);
+		for (const first of this.keys()) {
+			if (this.size < KNOWN_MAX) break;
+			this.delete(first);
+		}
+		return super.set(key, value);
+	}
+}
+
+/** Return what a call answers; undefined if the service says that there is no such thing. */
+export async function orNone<T>(call: Promise<T>): Promise<T | undefined> {
+	try {
+		return await call;
+	} catch (error) {
+		if (error instanceof NotFoundError && error.code === "not_found") return undefined;
+		throw error;
+	}
+}
+
+/** Tell whether a request was refused with a reason. */
+export const isRefused = (error: unknown, reason: string): boolean =>
+	error instanceof ConflictError && error.reason === reason;
+
+/** Do the work again and again, until nobody else was faster. Throws what the last attempt throws. */
+export async function untilNobodyElse<T>(reason: string, work: () => Promise<T>): Promise<T> {
+	for (let attempt = 1; ; attempt++) {
+		try {
+			return await work();
+		} catch (error) {
+			if (attempt === ATTEMPTS_MAX || !isRefused(error, reason)) throw error;
+		}
+	}
+}
+
+/** The threads of a client's user. */
+export class Threads {
+	readonly #fl: Forklore;
+	readonly #prefix: string;
+	readonly #known = new Recent<string>();
+
+	/** prefix: begins the names and tags. */
+	constructor(fl: Forklore, prefix: string) {
+		this.#fl = fl;
+		this.#prefix = prefix;
+	}
+
+	/** Do the work in a thread's conversation. Return undefined if there is no such thread. */
+	async within<T>(threadId: string, work: (conversationId: string) => Promise<T>): Promise<T | undefined> {
+		const known = this.#known.get(threadId);
+		const done = known === undefined ? undefined : await orNone(work(known));
+		if (done !== undefined) return done;
+		this.#known.delete(threadId); // somebody has deleted it, and perhaps made it anew
+		const named = await this.#named(threadId);
+		if (named === undefined || named.deleted === true) return undefined;
+		this.#known.set(threadId, named.conversationId);
+		return orNone(work(named.conversationId));
+	}
+
+	/** Return what is told of a thread; undefined if there is none. */
+	async get(threadId: string): Promise<ConversationDetails | undefined> {
+		return this.within(threadId, async (conversationId) => this.#fl.api.getConversation({ conversationId }));
+	}
+
+	/** Make a thread, or replace what is told of it. */
+	async save(thread: StorageThreadType): Promise<void> {
+		const { id } = thread;
+		await untilNobodyElse("key_in_use", async () => {
+			if (await this.change(id, () => thread)) return;
+			const first = noteEntry({ upTo: "" }, THREAD_KEY);
+			const told = this.#told(thread);
+			const appended = await this.#fl.api.appendEntryByName({
+				name: this.#nameOf(id),
+				entries: [first],
+				...told,
+			});
+			const [entry] = "data" in appended ? appended.data : [appended];
+			if (entry !== undefined) this.#known.set(id, entry.conversationId);
+		});
+	}
+
+	/**
+	 * Change what is told of a thread, and return the thread; undefined if there is none.
+	 *
+	 * change: is asked again if somebody else has changed the thread meanwhile. Returns undefined to change nothing.
+	 */
+	async change(
+		threadId: string,
+		change: (thread: StorageThreadType) => StorageThreadType | undefined,
+	): Promise<StorageThreadType | undefined> {
+		const mark = crypto.randomUUID();
+		return untilNobodyElse("stale", async () => {
+			const details = await this.get(threadId);
+			if (details === undefined) return undefined;
+			const isDone = recordOf(details)?.change === mark; // the answer was lost
+			const next = isDone ? undefined : change(this.threadOf(details));
+			if (next === undefined) return this.threadOf(details);
+			const told = { conversationId: details.id, ...this.#told(next, mark) };
+			const changed = this.#fl.api.updateConversation(told, { ifMatch: details.updatedAt });
+			return this.threadOf(await changed);
+		});
+	}
+
+	/** Yield what is told of the threads, of a resource alone if one is given. */
+	async *list(resourceId?: string): AsyncGenerator<ConversationDetails, void, undefined> {
+		const tag =
+			resourceId === undefined ? `${this.#prefix}.thread` : `${this.#prefix}.resource:${resourceId}`;
+		const archived = "include";
+		const all = this.#fl.conversations({ mode: "all", order: "created", archived, tag, pageRows: 200 });
+		for await (const details of all) {
+			if (details.accessLevel === "owner" && recordOf(details) !== undefined) yield details;
+		}
+	}
+
+	/** Make a thread that shows what a conversation shows up to an entry: a fork, with an entry of its own. */
+	async fork(conversationId: string, upTo: string, thread: StorageThreadType, note: Note): Promise<void> {
+		const name = this.#nameOf(thread.id);
+		const forked = {
+			conversationId: crypto.randomUUID(),
+			forkedAtConversationId: conversationId,
+			forkedAtEntryId: upTo,
+			forkedAtPosition: "after" as const,
+			name: { name, expectRevision: 0 },
+			entries: [noteEntry(note, THREAD_KEY)],
+			...this.#told(thread),
+		};
+		const fork = async () => this.#fl.api.appendEntry(forked);
+		await fork().catch(async (error: unknown) => {
+			if (!isRefused(error, "name_moved")) throw error;
+			const named = await this.#named(thread.id);
+			if (named?.deleted !== true) {
+				throw new Error(`Thread with id ${thread.id} already exists`, { cause: error });
+			}
+			await this.#fl.deleteName(named);
+			await fork();
+		});
+		this.#known.set(thread.id, forked.conversationId);
+	}
+
+	/** Delete a thread. What its clones show of it stays. */
+	async delete(threadId: string): Promise<void> {
+		const named = await this.#named(threadId);
+		if (named === undefined) return;
+		const { conversationId } = named;
+		if (named.deleted !== true)
+			await orNone(this.#fl.api.deleteConversation({ conversationId, scope: "branch" }));
+		this.#known.delete(threadId);
+		await orNone(this.#fl.deleteName(named)).catch((error: unknown) => {
+			if (!isRefused(error, "name_moved")) throw error; // somebody has made it anew
+		});
+	}
+
+	/** Return the thread that a conversation is. */
+	threadOf({ tags, metadata, createdAt, lastUsedAt }: ConversationDetails): StorageThreadType {
+		const { title, updatedAt, ...told } = metadata["mastra"] as Thread;
+		const used = lastUsedAt > createdAt && lastUsedAt > updatedAt ? lastUsedAt : updatedAt;
+		return {
+			id: tags[`${this.#prefix}.thread`] ?? "",
+			resourceId: tags[`${this.#prefix}.resource`] ?? "",
+			...(title !== undefined && { title }),
+			createdAt: new Date(told.createdAt),
+			updatedAt: new Date(used),
+			...(told.metadata !== undefined && { metadata: told.metadata }),
+		};
+	}
+
+	/** Return the description of a thread's conversation. */
+	#told(thread: StorageThreadType, change: string = crypto.randomUUID()) {
+		const { id, resourceId, title, createdAt, updatedAt, metadata } = thread;
+		const told: Thread = {
+			title,
+			createdAt: new Date(createdAt).toISOString(),
+			updatedAt: new Date(updatedAt).toISOString(),
+			metadata: metadata && (JSON.parse(JSON.stringify(metadata)) as Record<string, unknown>),
+			change,
+		};
+		return {
+			title: (title ?? "").slice(0, TITLE_MAX) || `Thread ${id}`.slice(0, TITLE_MAX),
+			tags: { [`${this.#prefix}.thread`]: id, [`${this.#prefix}.resource`]: resourceId },
+			metadata: { mastra: told },
+		};
+	}
+
+	#nameOf = (threadId: string): string => `${this.#prefix}/${threadId}`;
+
+	async #named(threadId: string): Promise<Name | undefined> {
+		return orNone(this.#fl.api.lookUpName({ name: this.#nameOf(threadId) }));
+	}
+}
+
+const recordOf = ({ metadata }: ConversationDetails): Thread | undefined =>
+	metadata["mastra"] as Thread | undefined;
