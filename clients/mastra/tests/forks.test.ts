@@ -242,6 +242,20 @@ test("what another process has stored, changed and made anew is found", async ()
 	expect(textsOf(await other.listMessages({ threadId: first.id }))).toEqual(["1"]);
 });
 
+test("a thread whose deletion was cut off midway is gone, and its id is free", async () => {
+	const memory = new ForkloreMemory(client());
+	const [one, two, three, source] = [threadOf(), threadOf(), threadOf(), threadOf()];
+	for (const thread of [one, two, three, source]) await memory.saveThread({ thread });
+	for (const { id } of [one, two, three]) await (await memory.conversation(id)).delete();
+	expect(await memory.getThreadById({ threadId: one.id })).toBeNull();
+	expect((await memory.listThreads({})).threads).toEqual([source]);
+	await memory.saveThread({ thread: one });
+	await memory.copyThread({ sourceThreadId: source.id, newThreadId: two.id });
+	await memory.deleteThread({ threadId: three.id });
+	const { threads } = await memory.listThreads({});
+	expect(threads.map(({ id }) => id).sort()).toEqual([one.id, two.id, source.id].sort());
+});
+
 test("the last messages are the newest ones, also if older ones were stored later", async () => {
 	const memory = new ForkloreMemory(client());
 	const thread = threadOf();
