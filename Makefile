@@ -80,7 +80,7 @@ npm := $(shell { echo v20.19; node --version || echo v0; } 2>/dev/null | sort -C
 node_bin := node_modules/.bin
 typescript := clients/typescript
 runtimes := $(typescript)/tests/runtimes
-kits := $(addprefix clients/,assistant-ui ai-sdk mastra)
+kits := $(addprefix clients/,assistant-ui ai-sdk langgraph mastra)
 newer_node = PATH="$$(cd $(runtimes)/node_modules/node-*/bin 2>/dev/null && pwd || dirname "$$(command -v node)"):$$PATH"
 in_kits = $(newer_node) && printf '%s\n' $(kits) | xargs -P 2 -I '{}' npm --prefix '{}' run --silent $(1)
 random := tests/service/http tests/service/aws/test_fuzz.py tests/local/server/test_schemathesis.py
@@ -190,7 +190,7 @@ test-typescript: $(VENV)/ready build-typescript build-kits chromium ## check the
 build-typescript: $(typescript)/node_modules/ready ## build what npm would publish of the client for TypeScript
 	cd $(typescript) && npm run --silent build
 
-build-kits: build-typescript clients/node_modules/ready ## the same of the packages for assistant-ui, the AI SDK and Mastra
+build-kits: build-typescript clients/node_modules/ready ## the same of the packages for assistant-ui, the AI SDK, LangGraph and Mastra
 	$(call in_kits,build)
 
 pictures: $(WEB)/ready chromium ## take the pictures of the explorer in docs/images anew
@@ -371,7 +371,7 @@ node_modules/ready $(addsuffix /node_modules/ready,$(typescript) $(runtimes)): %
 # These packages are folders here, and not of a registry. npm would follow a link to a folder itself, and tidy it up.
 clients/node_modules/ready: clients/package-lock.json clients/package.json clients/.npmrc $(runtimes)/node_modules/ready
 	@$(newer_node) && $(once) sh -c 'cd clients && npm ci --loglevel=error && \
-		for one in typescript:client assistant-ui:assistant-ui ai-sdk:ai-sdk mastra:mastra; do \
+		for one in typescript:client assistant-ui:assistant-ui ai-sdk:ai-sdk langgraph:langgraph mastra:mastra; do \
 			made="node_modules/@forklore/$${one#*:}"; mkdir -p "$$made"; \
 			for part in package.json dist; do ln -sfn "../../../$${one%:*}/$$part" "$$made/$$part" || exit 1; done; \
 		done'

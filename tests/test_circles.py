@@ -12,7 +12,10 @@ import pytest
 PROJECT = Path(__file__).parents[1]
 FOLDERS = [
     "web/explorer",
-    *(f"clients/{package}/src" for package in ("typescript", "assistant-ui", "ai-sdk", "mastra")),
+    *(
+        f"clients/{package}/src"
+        for package in ("typescript", "assistant-ui", "ai-sdk", "langgraph", "mastra")
+    ),
 ]
 IMPORTED = re.compile(r'\b(?:from|import)\b\s*\(?\s*"(\.[^"?]+)')
 

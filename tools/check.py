@@ -30,6 +30,7 @@ BY_CI: Mapping[str, Sequence[str]] = {
         "clients/typescript",
         "clients/assistant-ui",
         "clients/ai-sdk",
+        "clients/langgraph",
         "clients/mastra",
         "tests/clients",
     ),

@@ -30,6 +30,7 @@ PARTS = {
     "clients/typescript/src": "clients/typescript",
     "clients/assistant-ui/src": "clients/assistant-ui",
     "clients/ai-sdk/src": "clients/ai-sdk",
+    "clients/langgraph/src": "clients/langgraph",
     "clients/mastra/src": "clients/mastra",
     "web/explorer": "web/explorer",
     "tools": "tools",
@@ -44,6 +45,7 @@ TESTS_OF = {
     "clients/typescript/tests": "clients/typescript",
     "clients/assistant-ui/tests": "clients/assistant-ui",
     "clients/ai-sdk/tests": "clients/ai-sdk",
+    "clients/langgraph/tests": "clients/langgraph",
     "clients/mastra/tests": "clients/mastra",
 }
 """The folders of tests that are not called as the room that they are of."""

@@ -283,6 +283,20 @@ test("a message that a process saves as it is there already is no new entry", as
 	expect(await (await memory.conversation(thread.id)).history().list()).toHaveLength(1 + messages.length);
 });
 
+test("a thread whose deletion was cut off midway is gone, and its id is free", async () => {
+	const memory = new ForkloreMemory(client());
+	const [one, two, three, source] = [threadOf(), threadOf(), threadOf(), threadOf()];
+	for (const thread of [one, two, three, source]) await memory.saveThread({ thread });
+	for (const { id } of [one, two, three]) await (await memory.conversation(id)).delete();
+	expect(await memory.getThreadById({ threadId: one.id })).toBeNull();
+	expect((await memory.listThreads({})).threads).toEqual([source]);
+	await memory.saveThread({ thread: one });
+	await memory.copyThread({ sourceThreadId: source.id, newThreadId: two.id });
+	await memory.deleteThread({ threadId: three.id });
+	const { threads } = await memory.listThreads({});
+	expect(threads.map(({ id }) => id).sort()).toEqual([one.id, two.id, source.id].sort());
+});
+
 test("the last messages are the newest ones, also if older ones were stored later", async () => {
 	const memory = new ForkloreMemory(client());
 	const thread = threadOf();

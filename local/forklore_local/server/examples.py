@@ -281,6 +281,7 @@ ANSWERS: dict[type[BaseModel], Json] = {
         "searchTypes": ["fulltext", "semantic"],
         "version": "0.1.0",
         "commit": "4f0a4586bbde",
+        "startedAt": "2026-03-01T09:15:00.000Z",
     },
     answer_models.Conversation: _CONVERSATION,
     answer_models.Forked: {**_CONVERSATION, "id": _FORK_ID},

@@ -60,6 +60,7 @@ from forklore_local.server.user_tokens import UserTokens
 from forklore_local.version import version
 from forklore_service.aws.wiring import Given, ServiceSettings, give, open_table
 from forklore_service.domain import keys
+from forklore_service.domain.ids import timestamp
 from forklore_service.domain.meaning import Nearness
 from forklore_service.errors import UnavailableError
 
@@ -316,10 +317,13 @@ class _Server:
                 return _refuse(error)
             commits = Commits(opened.database.moment, lambda: server.should_exit) if opened else None
 
+            forgets = opened is not None and opened.folder is None
+            started = {"startedAt": timestamp(time.time_ns() // 1_000_000)} if forgets else {}
+
             def health() -> Mapping[str, str]:
                 if opened:
                     opened.database.require_usable()
-                return self._version.fields
+                return {**self._version.fields, **started}
 
             def ready() -> Mapping[str, str]:
                 if server.should_exit:

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from tests.clients.cli.running import Forklore, Ran
 from tests.clients.importing.formats.shapes import database_of
 from tests.clients.importing.stores import rows as stored
 from tests.clients.sessions.conftest import FIXTURES
+from tools.harness.local_server import local_server
 
 
 def brought(ran: Ran) -> dict[str, int]:
@@ -49,6 +51,15 @@ def test_a_program_that_there_is_not_is_refused_with_those_that_there_are(run: F
     assert "claude-code" in ran.err
 
 
+def test_where_no_program_keeps_anything_no_session_is_found(run: Forklore, home: Path) -> None:
+    shutil.rmtree(home)
+
+    ran = run("collect")
+
+    assert (ran.code, ran.err) == (0, "no session was found\n")
+    assert not home.exists()
+
+
 def test_a_file_that_has_not_changed_is_not_read_again(run: Forklore, home: Path) -> None:
     first = brought(run("collect --json"))
     unchanged = run("collect")
@@ -60,6 +71,26 @@ def test_a_file_that_has_not_changed_is_not_read_again(run: Forklore, home: Path
     again = json.loads(run("collect --json").out)
     assert again["sessions"] == {"codex": 1}
     assert not brought(run("collect --all --json"))
+
+
+@pytest.mark.parametrize("where", ["", "--in '{home}'"])
+def test_a_file_that_may_not_be_read_is_told_and_comes_when_it_may(
+    run: Forklore, home: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed, opens = next((home / ".codex").rglob("rollout-*.jsonl")), Path.open
+
+    def opened(path: Path, *given: Any, **more: Any) -> Any:  # a test that root runs may read all
+        if path == closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return opens(path, *given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", opened)
+        ran = run(f"collect {where.format(home=home)}")
+    assert ran.code == 1
+    assert f"not brought: {closed}: Permission denied" in ran.err
+
+    assert brought(run(f"collect --json {where.format(home=home)}")).keys() == {"codex"}
 
 
 def test_what_a_program_adds_comes_with_the_next_run_and_a_half_written_line_later(
@@ -118,6 +149,21 @@ def test_a_watch_waits_for_a_service_that_is_away() -> None:
 
     assert _followed(once, said.append, wait_s=0) == 130
     assert said == ["there is no server; goes on when it answers"]
+
+
+def test_a_server_that_has_forgotten_all_gets_it_again(run: Forklore, home: Path) -> None:
+    state = home / ".local/state/forklore"
+    with local_server() as url:
+        Forklore(("--url", url, "--token", "ann"), run.variables)("collect")
+        [first] = state.glob("collected-*.json")
+
+    with local_server() as url:
+        there = Forklore(("--url", url, "--token", "ann"), run.variables)
+        brought(there("collect --json"))
+        assert not json.loads(there("collect --json").out)["sessions"]
+        [second] = {*state.glob("collected-*.json")} - {first}
+        first.replace(second)  # as if the first server had been at this address
+        assert set(json.loads(there("collect --json").out)["sessions"]) == {"claude-code", "codex"}
 
 
 def test_another_store_gets_all_of_it(run: Forklore, home: Path) -> None:

@@ -4,6 +4,7 @@ import math
 import random
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -317,6 +318,31 @@ def test_vectors_of_another_length_than_the_questions_are_refused() -> None:
     texts = EmbeddedTexts(lambda some: [[1.0] * len(some)] * len(some), "x")
     with pytest.raises(ModelError):
         texts.near("one", ["two", "three"])
+
+
+def test_a_function_that_changes_the_length_of_its_vectors_is_told_and_stores_none_of_them(
+    tmp_path: Path,
+) -> None:
+    length = 8
+
+    def model(texts: list[str]) -> list[list[float]]:
+        return [[*vector_of(text)[:4], *[0.1] * (length - 4)] for text in texts]
+
+    with Forklore.local(user="ann", data=tmp_path, recall=model) as made:
+        fl = made.with_options(retries=0)
+        chat = fl.conversation()
+        chat.say("user", "The inn.")
+        assert len(chat.recall("lodging")) == 1
+        chat.say("user", "The train.")
+        length = 16
+        for ask in (chat.recall, fl.recall):
+            with pytest.raises(UnavailableError, match="vectors of different lengths"):
+                ask("railway")
+        length = 8
+        assert [hit.line.text for hit in chat.recall("railway")] == ["The train.", "The inn."]
+    length = 16
+    with Forklore.local(user="ann", data=tmp_path, recall=model) as fl:  # another model
+        assert [hit.line.text for hit in fl.recall("railway")] == ["The train.", "The inn."]
 
 
 def test_only_so_many_vectors_are_kept() -> None:

@@ -183,7 +183,7 @@ def _awake(body: Json) -> Json:
     return {**awake, "state": "open"} if awake.get("state") == "silent" else awake
 
 
-UNFORESEEN = ("url", "urlExpiresAt", "version", "commit")
+UNFORESEEN = ("url", "urlExpiresAt", "version", "commit", "startedAt")
 
 
 def _without_unforeseen(body: Json) -> Json:

@@ -177,6 +177,27 @@ test("messages of the AI SDK and of assistant-ui show their parts, and are edite
 	expect(changed.key).toBeUndefined(); // it is another message
 });
 
+test("messages of Mastra show their calls", async () => {
+	const toolInvocation = {
+		state: "result",
+		toolCallId: "t1",
+		toolName: "weather",
+		args: { day: 1 },
+		result: "dry",
+	};
+	const parts = [
+		{ type: "step-start" },
+		{ type: "text", text: "I look." },
+		{ type: "tool-invocation", toolInvocation },
+		{ type: "text", text: "Dry." },
+	];
+	const data = { format: "mastra", message: { format: 2, parts }, mastra: { id: "m1", role: "assistant" } };
+	const stored = await keptBy([{ id: "m1", role: "ai", text: "I look.\n\nDry.", data }]);
+	expect(told(shownOf(stored.map((one) => entry(one))))).toEqual([
+		'ai: I look. | weather {"day":1} → dry | Dry.',
+	]);
+});
+
 /** Return the entries that the store of chats sends for messages. */
 async function keptBy(messages: Parameters<ChatStore["append"]>[1][]): Promise<Draft[]> {
 	const sent: Draft[] = [];

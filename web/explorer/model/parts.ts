@@ -91,6 +91,7 @@ function blocksOfPart(part: Json, path: Path, at: string | undefined): Block[] {
 	if (isObject(part["toolResult"])) return [resultOf(part["toolResult"], [...path, "toolResult"], at)];
 	if (type === "dynamic-tool" || (type.startsWith("tool-") && "toolCallId" in part && "state" in part))
 		return [callOf({ toolName: type.slice(5), ...part }, path, at)];
+	if (isObject(part["toolInvocation"])) return [callOf(part["toolInvocation"], path, at)]; // of Mastra
 	if (CALL.test(type)) return [callOf(part, path, at, type)];
 	if (RESULT.test(type)) return [resultOf(part, path, at)];
 	const media = mediaOf(part, type);

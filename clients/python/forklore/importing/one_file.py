@@ -50,8 +50,9 @@ class FileImport:
     """A file that is imported.
 
     shown: what it is called; without it the path. problem: why it was not read to its end.
-    is_empty: that is because no conversation is in it. trees: how many were planned. passed: how
-    many of these were not read, because they have not changed.
+    is_empty: that is because no conversation is in it. is_closed: the system did not let it be
+    read, and may the next time. trees: how many were planned. passed: how many of these were not
+    read, because they have not changed.
     later: the sessions that go on from one that is not there, and may come with another file.
     """
 
@@ -60,6 +61,7 @@ class FileImport:
     report: ImportReport = field(default_factory=ImportReport)
     problem: str | None = None
     is_empty: bool = False
+    is_closed: bool = False
     trees: int = 0
     passed: int = 0
     entries: int = 0
@@ -108,6 +110,7 @@ class FileImport:
             self.problem = f"{self.shown or self.path}: {error}"
             self.is_empty = isinstance(error, NoConversationError)
         except OSError as error:
+            self.is_closed = True
             self.problem = f"{self.shown or self.path}: {error.strerror or error}"
         on_total(self.entries)
 

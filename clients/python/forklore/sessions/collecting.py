@@ -139,5 +139,5 @@ class _Collecting:
             self.done.problems.append(one.problem)
         for reason, count in one.report.counts.items():
             self.done.left_out[str(reason)] += count
-        if str(file.path) not in self._is_partly:
+        if not one.is_closed and str(file.path) not in self._is_partly:
             self._seen.put(file.path, file.look)

@@ -1,5 +1,6 @@
 """Reads sessions to list them, and finds those of any folder by their content."""
 
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
@@ -24,11 +25,18 @@ from forklore.sessions.programs import PROGRAMS, Program
 
 
 def files_in(folder: Path, programs: Iterable[Program] = PROGRAMS) -> Iterator[SessionFile]:
-    """Yield the files in a folder, at any depth, whose content is that of a program's sessions."""
-    found: dict[str, list[Path]] = {}
+    """Yield the files in a folder, at any depth, whose content is that of a program's sessions.
+
+    One that may not be read is among them, as who reads it tells that.
+    """
+    programs, found = [*programs], dict[str, list[Path]]()
     for path in folder.rglob("*"):
-        if path.suffix in _ENDINGS and path.is_file():
-            found.setdefault(_format_of(path) or "", []).append(path)
+        if path.suffix in _ENDINGS and os.path.isfile(path):  # noqa: PTH113 - no error in a closed folder
+            try:
+                name = _format_of(path)
+            except OSError:
+                name = programs[0].name
+            found.setdefault(name or "", []).append(path)
     for program in programs:
         paths = found.get(program.name, [])
         parts = {part for path in paths for part in program.parts_of(path) if part != path}
@@ -41,7 +49,8 @@ _LOOKED_AT = 20
 
 
 def _format_of(path: Path) -> str | None:
-    with suppress(MalformedFileError, UnknownFormatError, OSError, sqlite3.Error):
+    """Return the format of a file. Raises OSError if it may not be read."""
+    with suppress(MalformedFileError, UnknownFormatError, sqlite3.Error):
         if is_database(path):
             with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
                 return format_of_database(database)

@@ -3,6 +3,7 @@
 Seen with the versions that `tools/programs` names.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -44,7 +45,7 @@ class Program:
     def files(self, folder: Path) -> Iterator[Path]:
         """Yield the files of sessions in the program's folder."""
         for pattern in self.sessions:
-            yield from (path for path in folder.glob(pattern) if path.is_file())
+            yield from (path for path in folder.glob(pattern) if os.path.isfile(path))  # noqa: PTH113
 
     def parts_of(self, path: Path) -> Iterator[Path]:
         """Yield a session's file and what belongs to it."""

@@ -36,10 +36,12 @@ class Seen:
     def __init__(self, path: Callable[[], Path]) -> None:
         self._path = path
         self._looks: dict[str, Look] = {}
+        self._store = ""
         self._is_new = False
         with suppress(OSError, ValueError):
             told = json.loads(path().read_text(encoding="utf-8"))
             self._looks = dict(told["files"]) if isinstance(told.get("files"), dict) else {}
+            self._store = str(told.get("store", ""))
 
     def is_same(self, path: Path, look: Look) -> bool:
         """Tell whether a file is as it was collected."""
@@ -49,6 +51,12 @@ class Seen:
         """Note how a file was before it was read."""
         self._is_new = True
         self._looks[str(path)] = look
+
+    def take_store(self, store: str) -> None:
+        """Take nothing for collected that was so into another store at the same place."""
+        if store != self._store:
+            self._store = store
+            self.forget()
 
     def forget(self) -> None:
         """Take nothing for collected."""
@@ -61,5 +69,5 @@ class Seen:
         path = self._path()
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}")
-        part.write_text(json.dumps({"files": self._looks}), encoding="utf-8")
+        part.write_text(json.dumps({"store": self._store, "files": self._looks}), encoding="utf-8")
         part.replace(path)

@@ -547,11 +547,13 @@ export type Forked = ConversationDetails | Conversations;
 /**
  * The service answers. `version`, `commit`: of a server on one machine, where it is known.
  *
- * `searchTypes`: how it can search, if it has a model of meaning, too.
+ * `startedAt`: of a server that forgets all when it stops. `searchTypes`: how it can search, if it
+ * has a model of meaning, too.
  */
 export interface Health {
 	commit?: string;
 	searchTypes?: ("fulltext" | "semantic")[];
+	startedAt?: string;
 	status: "ok";
 	version?: string;
 }

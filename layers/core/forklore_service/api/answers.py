@@ -68,13 +68,15 @@ class EitherOf(NamedTuple):
 class Health(TypedDict):
     """The service answers. `version`, `commit`: of a server on one machine, where it is known.
 
-    `searchTypes`: how it can search, if it has a model of meaning, too.
+    `startedAt`: of a server that forgets all when it stops. `searchTypes`: how it can search, if it
+    has a model of meaning, too.
     """
 
     status: Literal["ok"]
     searchTypes: Maybe[list[Literal["fulltext", "semantic"]]]
     version: Maybe[str]
     commit: Maybe[str]
+    startedAt: Maybe[str]
 
 
 class Metrics(TypedDict):
@@ -576,7 +578,7 @@ def _text(json_text: str) -> JsonText:
 def health(*, has_model: bool) -> Health:
     """Return that the service answers."""
     types: list[Literal["fulltext", "semantic"]] | None = ["fulltext", "semantic"] if has_model else None
-    return {"status": "ok", "searchTypes": types, "version": None, "commit": None}
+    return {"status": "ok", "searchTypes": types, "version": None, "commit": None, "startedAt": None}
 
 
 @_shown

@@ -61,6 +61,7 @@ class EmbeddedTexts:
         self._kept: OrderedDict[bytes, Vector] = OrderedDict()
         self._lock = threading.Lock()
         self._model: str | None = None
+        self._length = 0  # of a vector; not known yet
 
     @property
     def model(self) -> str:
@@ -104,8 +105,6 @@ class EmbeddedTexts:
         """
         asked = self._question(question)
         others = [one or array("f", bytes(4 * len(asked))) for one in self._vectors(texts)]
-        if any(len(one) != len(asked) for one in others):
-            raise UnavailableError("the model of recall returned vectors of different lengths")
         return _products(asked, others)
 
     def _question(self, question: str) -> Vector:
@@ -152,8 +151,13 @@ class EmbeddedTexts:
             raise
         except Exception as error:
             raise UnavailableError(f"the model of recall failed: {type(error).__name__}") from error
-        if len(told) != len(texts) or len({len(one) for one in told if one}) > 1:
+        if len(told) != len(texts):
             raise UnavailableError("the model of recall did not return one vector of each text")
+        lengths = {len(one) for one in told if one}
+        length = self._length or max(lengths, default=0)
+        if lengths - {length}:
+            raise UnavailableError("the model of recall returned vectors of different lengths")
+        self._length = length
         if not all(map(math.isfinite, chain(*told))):
             raise UnavailableError("the model of recall returned a vector that is no direction")
         return [_direction(one) for one in told]

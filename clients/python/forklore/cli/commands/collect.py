@@ -75,6 +75,9 @@ def collected(
     seen = seen_of(target, agent)
     if again:
         seen.forget()
+    is_idle = quiet and all(seen.is_same(one.path, one.look) for one in files)  # it asks nothing then
+    if files and not is_idle:
+        seen.take_store(_store_of(shell))
     with progress("collecting sessions") as bar:
         bar.expect(len(files))
         done = collect(
@@ -87,13 +90,27 @@ def collected(
             redacts=redact,
             on_file=lambda _: bar.advance(1),
         )
-    tell(shell, done, quiet=quiet, is_result=is_result)
+    tell(shell, done, quiet=quiet, is_result=is_result, has_files=bool(files))
     return NO if done.problems else DONE
 
 
-def tell(shell: Shell, done: "Collected", *, quiet: bool = False, is_result: bool = True) -> None:
+def _store_of(shell: Shell) -> str:
+    """Return which store it is that forgets all when it stops; empty for one that keeps all."""
+    from forklore.cli.settings import InProcess, OverHttp
+
+    match shell.target:
+        case OverHttp():
+            return shell.client.api.check_health().started_at or ""
+        case InProcess(data=None):
+            return str(time.time_ns())
+    return ""
+
+
+def tell(
+    shell: Shell, done: "Collected", *, quiet: bool = False, is_result: bool = True, has_files: bool = True
+) -> None:
     """Say what a run has brought. quiet: nothing, if it has brought nothing. is_result: the command
-    has no other result, so that `--json` shows this."""
+    has no other result, so that `--json` shows this. has_files: there was something to look at."""
     from forklore.cli.import_reporting import counted
 
     if shell.out.is_json and is_result:
@@ -118,7 +135,7 @@ def tell(shell: Shell, done: "Collected", *, quiet: bool = False, is_result: boo
         for reason, count in done.left_out.most_common():
             shell.say(f"  left out: {reason}: {count:,}")
         if not done.sessions and not done.problems:
-            shell.say("nothing has changed")
+            shell.say("nothing has changed" if has_files else "no session was found")
 
 
 def _followed(once: Callable[..., int], say: Callable[[str], None], *, wait_s: float = WAIT_S) -> int:

@@ -14,12 +14,15 @@ from forklore.client.spoken import Spoken
 @result
 class Health(Value):
     """The service answers. `version`, `commit`: of a server on one machine, where it is known.
-    `searchTypes`: how it can search, if it has a model of meaning, too."""
+    `startedAt`: of a server that forgets all when it stops. `searchTypes`: how it can search,
+    if it
+    has a model of meaning, too."""
 
     status: Literal["ok"]
     search_types: list[Literal["fulltext", "semantic"]] | None = None
     version: str | None = None
     commit: str | None = None
+    started_at: str | None = None
 
 
 @result

@@ -67,7 +67,7 @@ def _answered(
     request = httpx2.Request(
         method, url, headers=headers, content=content, extensions={"timeout": timeout.as_dict()}
     )
-    verify = httpx2.create_ssl_context(trust_env=not is_here)
+    verify = httpx2.create_ssl_context()
     with _failing(httpx2.TransportError), httpx2.HTTPTransport(verify=verify, proxy=proxy) as transport:
         answer = transport.handle_request(request)
         answer.request = request

@@ -262,23 +262,22 @@ def _failure(error: Exception, *, is_closed: bool) -> Exception:
 
 
 def _how(base: str) -> dict[str, Any]:
-    """Return how clients are made. They share what is read of the disk: the certificates."""
-    trust_env = _host(base) not in LOOPBACK
-    certificates = _Certificates(ssl.PROTOCOL_TLS_CLIENT)
-    certificates.trust_env = trust_env
-    return {"trust_env": trust_env, "verify": certificates}
+    """Return how clients are made. They share what is read of the disk: the certificates.
+
+    No proxy of the environment leads to this machine. Its certificates count here, too.
+    """
+    return {"trust_env": _host(base) not in LOOPBACK, "verify": _Certificates(ssl.PROTOCOL_TLS_CLIENT)}
 
 
 class _Certificates(ssl.SSLContext):
     """The context of httpx2, made by the first connection that needs one: reading all certificates
     takes longer than most calls over plain HTTP."""
 
-    trust_env: bool
     _protocols: Sequence[str] = ()
 
     @cached_property
     def _context(self) -> ssl.SSLContext:
-        made: ssl.SSLContext = httpx2.create_ssl_context(trust_env=self.trust_env)
+        made: ssl.SSLContext = httpx2.create_ssl_context()
         if self._protocols:
             made.set_alpn_protocols([*self._protocols])
         return made

@@ -1,0 +1,3 @@
+import { configured } from "../typescript/eslint.config.js";
+
+export default configured(import.meta.dirname);

@@ -1,0 +1,3 @@
+// What the package offers.
+
+export { ForkloreSaver, type SaverOptions } from "./saver.ts";

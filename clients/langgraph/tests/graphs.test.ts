@@ -1,0 +1,112 @@
+// Graphs of LangGraph on forklore: forks, several processes, and what people see.
+
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { Annotation, END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { expect, inject, test } from "vitest";
+
+import { Forklore, textOf } from "@forklore/client";
+
+import { Counting } from "../../typescript/tests/support/counting.ts";
+import { ForkloreSaver } from "../src/index.ts";
+
+const at = (threadId: string, checkpointId?: string) => ({
+	configurable: { thread_id: threadId, ...(checkpointId !== undefined && { checkpoint_id: checkpointId }) },
+});
+
+/** Return a graph that answers each question with how many messages it knows. */
+const graphOn = (checkpointer: ForkloreSaver) =>
+	new StateGraph(MessagesAnnotation)
+		.addNode("answer", ({ messages }) => ({ messages: [new AIMessage(`I know ${messages.length}.`)] }))
+		.addEdge(START, "answer")
+		.addEdge("answer", END)
+		.compile({ checkpointer });
+
+const asked = async (graph: ReturnType<typeof graphOn>, threadId: string, question: string) => {
+	const { messages } = await graph.invoke({ messages: [new HumanMessage(question)] }, at(threadId));
+	return messages.map(({ text }) => text);
+};
+
+test("a fork goes on alone, from the end or from a checkpoint, and costs the same at any length", async () => {
+	const counting = new Counting();
+	const saver = new ForkloreSaver(counting.fl);
+	const graph = graphOn(saver);
+	const costs: unknown[] = [];
+	for (const count of [1, 30]) {
+		const thread = `trip-${count}`;
+		for (let turn = 0; turn < count; turn++) await asked(graph, thread, `question ${turn}`);
+		await graph.getState(at(thread));
+		counting.taken();
+		await saver.fork(thread, `idea-${count}`);
+		costs.push(counting.taken().asked);
+		const [before, after] = [
+			await asked(graph, thread, "here?"),
+			await asked(graph, `idea-${count}`, "there?"),
+		];
+		expect([before.at(-2), after.at(-2)]).toEqual(["here?", "there?"]);
+		expect(after.slice(0, -2)).toEqual(before.slice(0, -2));
+	}
+	expect(costs[1]).toEqual(costs[0]);
+	expect(costs[0]).toHaveLength(3);
+
+	const states = [];
+	for await (const state of graph.getStateHistory(at("trip-30"))) states.push(state);
+	const first = states.findLast(({ values }) => (values as { messages?: unknown[] }).messages?.length === 2);
+	const checkpointId = String(first?.config.configurable?.["checkpoint_id"]);
+	await saver.fork("trip-30", "again", { checkpointId });
+	expect(await asked(graph, "again", "anew?")).toEqual(["question 0", "I know 1.", "anew?", "I know 3."]);
+	await saver.deleteThread("trip-30");
+	expect((await graph.getState(at("trip-30"))).values).toEqual({});
+	expect((await graph.getState(at("again"))).values).toMatchObject({ messages: { length: 4 } });
+	await expect(saver.fork("nowhere", "x")).rejects.toThrow("no such thread");
+	await expect(saver.fork("again", "x", { checkpointId: "nowhere" })).rejects.toThrow(
+		"no such thread or checkpoint",
+	);
+});
+
+test("a run that another process has begun goes on, after a task that failed", async () => {
+	const token = crypto.randomUUID();
+	const saverOf = () => new ForkloreSaver(new Forklore(inject("url"), { token }));
+	const State = Annotation.Root({
+		done: Annotation<string[]>({ reducer: (one, two) => [...one, ...two], default: () => [] }),
+	});
+	let isDown = true;
+	const times: string[] = [];
+	const graphWith = (checkpointer: ForkloreSaver) =>
+		new StateGraph(State)
+			.addNode("fine", () => {
+				times.push("fine");
+				return { done: ["fine"] };
+			})
+			.addNode("weak", () => {
+				times.push("weak");
+				if (isDown) throw new Error("down");
+				return { done: ["weak"] };
+			})
+			.addEdge(START, "fine")
+			.addEdge(START, "weak")
+			.addEdge("fine", END)
+			.addEdge("weak", END)
+			.compile({ checkpointer });
+	await expect(graphWith(saverOf()).invoke({ done: [] }, at("t"))).rejects.toThrow("down");
+	isDown = false;
+	const done = await graphWith(saverOf()).invoke(null, at("t"));
+	expect(done.done.sort()).toEqual(["fine", "weak"]);
+	expect(times.filter((one) => one === "fine")).toHaveLength(1); // its write was kept
+});
+
+test("people see the messages, and a fork finds what it shows alone", async () => {
+	const fl = new Forklore(inject("url"), { token: crypto.randomUUID() });
+	const saver = new ForkloreSaver(fl);
+	const graph = graphOn(saver);
+	await asked(graph, "t", "Which hotel?");
+	await saver.fork("t", "u");
+	await asked(graph, "t", "Casa do Jardim?");
+	await asked(graph, "u", "Casa da Ribeira?");
+	const texts = async (thread: string) =>
+		(await fl.named(`langgraph-js/${thread}`).history().list())
+			.map((entry) => textOf(entry))
+			.filter((text) => text !== undefined);
+	expect(await texts("t")).toEqual(["Which hotel?", "I know 1.", "Casa do Jardim?", "I know 3."]);
+	const found = await fl.named("langgraph-js/u").recall("casa");
+	expect(found.map(({ entry }) => entry && textOf(entry))).toEqual(["Casa da Ribeira?"]);
+});
