@@ -10,6 +10,7 @@ from tests.service.reliability.service import Endpoint, Process
 from tests.service.reliability.violation import hold
 from tests.service.reliability.world import (
     ANN,
+    BOB,
     CHILD,
     DAYS,
     ROOT,
@@ -120,6 +121,12 @@ def _is_gone(store: Store, of: str = ROOT) -> bool:
     return status(store, of) == 404
 
 
+def _hand_on(store: Store) -> None:
+    given = {"conversationId": ROOT, "newOwnerUserId": "bob"}
+    offer = Process(store).ask("requestTransfer", ANN, **given).id
+    assert Process(store).ask("acceptTransfer", BOB, transferId=offer).status < 300
+
+
 def let_into_a_deleted_child(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that nobody becomes a member of a child after its deletion is acknowledged."""
     with built(family, endpoint).copy(endpoint) as store:
@@ -165,6 +172,14 @@ OF_TRASH: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
         (ROOT, ":trashed"),
         lambda store: delete_and_clear(Process(store)),
         _is_gone,
+    ),
+    "delete into the trash what is handed on": partial(
+        held_up,
+        family,
+        into_trash,
+        (ROOT, ":trashed"),
+        _hand_on,
+        lambda store: status(store, ROOT) == 200,
     ),
     "delete what has a child that is gone": partial(
         held_up,

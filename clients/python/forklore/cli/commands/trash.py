@@ -6,7 +6,7 @@ import typer
 
 from forklore.cli.deleting import is_sure
 from forklore.cli.exits import NO
-from forklore.cli.parameters import Yes
+from forklore.cli.parameters import ConversationArgument, Yes
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 
@@ -38,15 +38,13 @@ def register(app: typer.Typer) -> None:
             shell.out.line((one.id, "yellow"), f"  {until}  {one.title or ''}")
         return None
 
-    @command(app, "undelete", example="forklore undelete 3f0b2a9e-…")
-    def undelete(
-        shell: Shell, conversation: Annotated[str, typer.Argument(metavar="ID", help="Of `forklore trash`.")]
-    ) -> None:
+    @command(app, "undelete", example="forklore undelete trip")
+    def undelete(shell: Shell, conversation: ConversationArgument) -> None:
         """Restore a deleted fork tree, with all that was deleted with it.
 
         A name that `forklore rm` has deleted with it is not made again.
         """
-        restored = shell.client.conversation(conversation).restore()
+        restored = shell.conversation(conversation).restore()
         if shell.out.is_json:
             shell.out.result(restored)
         else:
