@@ -1,5 +1,7 @@
 """`forklore trash` and `forklore undelete`: deleted fork trees that can be restored."""
 
+from datetime import UTC, datetime, timedelta
+from math import ceil
 from typing import Annotated
 
 import typer
@@ -34,8 +36,8 @@ def register(app: typer.Typer) -> None:
             if shell.out.is_json:
                 shell.out.result(one)
                 continue
-            until = "deleted for good" if empty else f"kept until {one.kept_until[:10]}"
-            shell.out.line((one.id, "yellow"), f"  {until}  {one.title or ''}")
+            left = "deleted for good" if empty else f"{_days_left(one.kept_until)} days left"
+            shell.out.line((one.id, "yellow"), f"  {left}  {one.title or ''}")
         return None
 
     @command(app, "undelete", example="forklore undelete trip")
@@ -49,3 +51,8 @@ def register(app: typer.Typer) -> None:
             shell.out.result(restored)
         else:
             shell.out.line("restored ", (restored.id, "yellow"), f"  {restored.title or ''}")
+
+
+def _days_left(time: str) -> int:
+    """Return for how many days a tree is kept, of which the last one may have begun."""
+    return ceil((datetime.fromisoformat(time) - datetime.now(UTC)) / timedelta(days=1))
