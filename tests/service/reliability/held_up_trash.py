@@ -137,7 +137,7 @@ def _hand_over(store: Store) -> None:
     assert process.ask("acceptTransfer", BOB, transferId=offer.id).status == 204
 
 
-def restore_and_show(store: Store, of: str = ROOT) -> Mapping[str, Any]:
+def restore_and_show(store: Store, of: str = ROOT) -> Any:
     restore(Process(store))
     return Process(store).ask("getConversation", ANN, conversationId=of).body
 
