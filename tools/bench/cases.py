@@ -13,9 +13,9 @@ from forklore_service.limits import FORKS_AT_ONCE
 from forklore_service.storage.items import key_of, text
 from tools.bench.shapes import ADMIN, ANN, BASE, BATCH_ENTRIES, BOB, PLANNER, Shape, World
 from tools.catalogue import CARDS, Card
-from tools.harness.service import OPERATIONS
+from tools.harness.service import OPERATIONS, Process
 
-PAGE, ROWS = 50, 20
+PAGE, ROWS, DAYS = 50, 20, 30
 NAME = "trip"
 _PIECE = "About so much a model says in half a second. "
 LARGE_BYTES = 200_000
@@ -37,6 +37,7 @@ class Case:
     given: makes what the request needs, in another process, and returns its fields. knows: what the
     process has done before, for this caller. key: whether the request has an Idempotency-Key.
     needs: the axis of the shape that must not be 0. is_end: deletes the tree.
+    days: for how long what is deleted can be restored.
     """
 
     operation: str
@@ -46,6 +47,7 @@ class Case:
     key: bool = False
     needs: str | None = None
     is_end: bool = False
+    days: int = 0
 
     def __post_init__(self) -> None:
         assert self.operation in OPERATIONS
@@ -142,6 +144,15 @@ def _small(world: World) -> str:
     made = world.new_id()
     world.ask("appendEntry", conversationId=made, **world.said())
     world.ask("shareConversation", conversationId=made, userId="bob", accessLevel="writer")
+    return made
+
+
+def _trashed(world: World) -> str:
+    """Make such a tree, and put it into the trash; return its id."""
+    made = _small(world)
+    process = Process(world.store)
+    process.deleted_days = DAYS
+    assert process.ask("deleteConversation", ANN, conversationId=made).status == 204
     return made
 
 
@@ -524,6 +535,12 @@ CASES: dict[str, Case] = {
     "accept an offer": Case("acceptTransfer", _offered, caller=BOB),
     "delete": Case("deleteConversation", lambda world: {"conversationId": _small(world)}),
     "delete, during an answer": Case("deleteConversation", _answered),
+    "delete, into the trash": Case(
+        "deleteConversation", lambda world: {"conversationId": _small(world)}, days=DAYS
+    ),
+    "delete, what is in the trash": Case("deleteConversation", lambda w: {"conversationId": _trashed(w)}),
+    "restore": Case("restoreConversation", lambda w: {"conversationId": _trashed(w)}),
+    "trash": Case("listTrash", lambda _: {"limit": ROWS}),
     "delete a branch": Case(
         "deleteConversation", lambda world: {"conversationId": _branch(world), "scope": "branch"}
     ),
@@ -550,6 +567,10 @@ CASES: dict[str, Case] = {
     "admin: delete a name": Case("adminDeleteName", _of_ann(_named), caller=ADMIN),
     "admin: erase a user": Case("adminEraseUser", lambda world: {"userId": world.new_id()}, caller=ADMIN),
     "admin: show an erasure": Case("adminGetErasure", _erasure, caller=ADMIN),
+    "admin: restore": Case(
+        "adminRestoreConversation", lambda w: {"conversationId": _trashed(w)}, caller=ADMIN
+    ),
+    "admin: trash": Case("adminListTrash", lambda _: {"limit": ROWS, "userId": "ann"}, caller=ADMIN),
     "admin: delete": Case(
         "adminDeleteConversation", lambda world: {"conversationId": _small(world)}, caller=ADMIN
     ),

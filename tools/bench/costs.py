@@ -88,6 +88,7 @@ class _Counting:
             given = dict(case.given(self._world))
         if case.key:
             given["idempotency_key"] = self._world.new_id()
+        self._process.deleted_days = case.days
         self._meter.begin()
         self._ask(case.operation, case.caller, **given)
         return str(self._meter.end())

@@ -69,6 +69,7 @@ class Process:
     ) -> None:
         self.table: Table = store.process(clock=clock, threads=threads, seconds=seconds, random=random)
         self.last: Answer | None = None
+        self.deleted_days = 0
 
     def ask(
         self,
@@ -92,7 +93,7 @@ class Process:
             if operation.body is None or field in operation.query_names
         }
         body = read_object(json.dumps(given, default=_number), kept=KEPT_AS_TEXT)
-        service = Service(self.table, Queue(None, None), delete_wait_s=0)
+        service = Service(self.table, Queue(None, None), delete_wait_s=0, deleted_days=self.deleted_days)
         try:
             response = operation(
                 service,

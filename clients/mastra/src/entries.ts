@@ -49,9 +49,9 @@ export const keyOf = (id: string): string => encodeURIComponent(id);
 /** Return the id of a message that a thread inherits. */
 export const inheritedId = (threadId: string, storedId: string): string => `${threadId}~${storedId}`;
 
-/** Return the thread that an inherited message's id names; undefined for any other id. */
-export const threadIn = (id: string): string | undefined =>
-	id.includes("~") ? id.split("~", 1)[0] : undefined;
+/** Return the threads that a message's id may name, if it is inherited. Ids of threads may have a `~`, too. */
+export const threadsIn = (id: string): string[] =>
+	[...id.matchAll(/~/g)].map(({ index }) => id.slice(0, index));
 
 /** Return an entry that is no message. */
 export const noteEntry = (note: Note, key?: string): EntryFields => ({
@@ -75,7 +75,7 @@ export function messageEntry(message: MastraDBMessage, upTo: string | null, of?:
 		id,
 		role,
 		type,
-		createdAt: createdAt.toISOString(),
+		createdAt: new Date(createdAt).toISOString(),
 		resourceId,
 		...(of && { of }),
 	};
@@ -180,8 +180,8 @@ function textIn(content: unknown): string {
 export const wellFormed = (text: string): string =>
 	text.replace(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, "\uFFFD");
 
-/** Tell whether the service takes a message's content as it is, and gives it back as the same values. */
-function isPlain(json: string): boolean {
+/** Tell whether the service takes an object as it is, and gives it back as the same values. */
+export function isPlain(json: string): boolean {
 	if (!json.startsWith("{") || /\\ud[89a-f]/.test(json)) return false;
 	let [depth, isIn] = [0, false];
 	for (let at = 0; at < json.length; at++) {

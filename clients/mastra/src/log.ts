@@ -1,15 +1,16 @@
 // The messages of threads, as entries that are appended and never changed.
 
 import type { MastraDBMessage } from "@mastra/core/memory";
+import { jsonValueEquals } from "@mastra/core/storage";
 
-import type { ConversationDetails, EntryFields, Forklore } from "@forklore/client";
+import type { ConversationDetails, EntryFields, Forklore, ListedEntry } from "@forklore/client";
 
-import { keyOf, messageEntry, noteEntry, threadIn, Walk, type Note, type Shown } from "./entries.ts";
+import { keyOf, messageEntry, noteEntry, threadsIn, Walk, type Note, type Shown } from "./entries.ts";
 import { isRefused, orNone, Recent, untilNobodyElse, type Threads } from "./threads.ts";
 
 const PAGE_ENTRIES = 1000;
 const KEYS_MAX = 44; // entries with a key, in one append
-const BYTES_MAX = 2_000_000; // of the entries of one append, unless it is one
+const BYTES_MAX = 2_000_000; // of the entries of one append, as escaped, unless it is one
 const THREADS_AT_ONCE = 8;
 
 /** Where a thread ends. upTo: as in `Note`. */
@@ -37,15 +38,19 @@ export class Log {
 		this.#threads = threads;
 	}
 
-	/** Go back through a thread, to its beginning or until it is enough. Return undefined without such a thread. */
+	/**
+	 * Go back through a thread, to its beginning or until it is enough. Return undefined without such a thread.
+	 *
+	 * firstEntries: so many are asked for at first, and as many as there may be if they are not enough.
+	 */
 	async read(
 		threadId: string,
 		isEnough: (walk: Walk) => boolean = () => false,
-		pageEntries: number = PAGE_ENTRIES,
+		firstEntries: number = PAGE_ENTRIES,
 	): Promise<Walk | undefined> {
 		return this.#threads.within(threadId, async (conversationId) => {
 			const walk = new Walk(threadId, conversationId);
-			const entries = this.#fl.conversation(conversationId).history({ backward: true, pageEntries });
+			const entries = this.#backward(conversationId, firstEntries);
 			for await (const entry of entries) {
 				walk.take(entry);
 				if (isEnough(walk)) break;
@@ -69,7 +74,7 @@ export class Log {
 					const place = this.#places.get(message.id);
 					return { message, of: place?.conversationId === end.conversationId ? place.entryId : undefined };
 				});
-			const isUnknown = some.some(({ id }) => threadIn(id) === threadId && !this.#places.has(id));
+			const isUnknown = some.some(({ id }) => threadsIn(id).includes(threadId) && !this.#places.has(id));
 			const isDone = !isUnknown && (await this.append(threadId, drafts).then(() => true, unlessThere));
 			if (!isDone) await this.rewrite(threadId, (walk) => draftsOf(walk, some));
 			for (const { threadId: other, entryId } of elsewhere) {
@@ -111,7 +116,7 @@ export class Log {
 				if (wanted.delete(one.message.id)) found.set(one.message.id, one);
 			}
 		};
-		const likely = ids.flatMap((id) => [this.#places.get(id)?.threadId, threadIn(id)]);
+		const likely = ids.flatMap((id) => [this.#places.get(id)?.threadId, ...threadsIn(id)]);
 		for (const threadId of new Set([...named, ...likely])) {
 			if (wanted.size > 0 && threadId !== undefined) await lookIn(threadId);
 		}
@@ -130,6 +135,21 @@ export class Log {
 			for (const threadId of having.flat()) await lookIn(threadId);
 		}
 		return found;
+	}
+
+	/** Yield the entries of a conversation, the newest first. */
+	async *#backward(
+		conversationId: string,
+		firstEntries: number,
+	): AsyncGenerator<ListedEntry, void, undefined> {
+		let [limit, where]: [number, { tail: true } | { beforeCursor: string }] = [firstEntries, { tail: true }];
+		for (;;) {
+			const asked = { conversationId, channel: "history", limit, ...where } as const;
+			const { data, beforeCursor } = await this.#fl.api.listEntries(asked);
+			yield* data.reverse();
+			if (beforeCursor === null) return;
+			[limit, where] = [PAGE_ENTRIES, { beforeCursor }];
+		}
 	}
 
 	/** Append behind the end of a thread: one request for as many as it takes. */
@@ -190,10 +210,8 @@ function draftsOf(walk: Walk, messages: readonly MastraDBMessage[]): Draft[] {
 function isSame(one: MastraDBMessage, other: MastraDBMessage): boolean {
 	const { role, type, createdAt, resourceId, content } = one;
 	const held = [role, type, createdAt, resourceId, content];
-	return (
-		JSON.stringify(held) ===
-		JSON.stringify([other.role, other.type, other.createdAt, other.resourceId, other.content])
-	);
+	const others = [other.role, other.type, other.createdAt, other.resourceId, other.content];
+	return jsonValueEquals(JSON.parse(JSON.stringify(held)), JSON.parse(JSON.stringify(others)));
 }
 
 /** Return messages, or what is appended, by so many as one append takes. */
@@ -201,7 +219,7 @@ function chunksOf<T>(all: readonly T[]): T[][] {
 	const chunks: T[][] = [];
 	let bytes = 0;
 	for (const one of all) {
-		const size = JSON.stringify(one).length;
+		const size = JSON.stringify(one).replace(/[^ -~]/g, "\\u0000").length;
 		const chunk = chunks.at(-1);
 		bytes += size;
 		if (chunk !== undefined && chunk.length < KEYS_MAX && bytes <= BYTES_MAX) chunk.push(one);

@@ -2,7 +2,7 @@
 
 import type { StorageResourceType } from "@mastra/core/storage";
 
-import type { Forklore } from "@forklore/client";
+import type { Forklore, ListedEntry } from "@forklore/client";
 
 import { wellFormed } from "./entries.ts";
 import { orNone, untilNobodyElse } from "./threads.ts";
@@ -39,18 +39,25 @@ export class Resources {
 				],
 				key: String(changes + 1),
 			};
-			const title = `Memory of ${resourceId}`.slice(0, 500);
+			const title = `Memory of ${resourceId}`;
 			await this.#fl.api.appendEntryByName({ name: this.#nameOf(resourceId), title, entries: [entry] });
 			return resourceIn(kept);
 		});
 	}
 
 	async #read(resourceId: string): Promise<{ resource: StorageResourceType | null; changes: number }> {
-		const name = this.#nameOf(resourceId);
+		for await (const { content } of this.#backward(this.#nameOf(resourceId))) {
+			const [held] = content as { mastra?: { resource: string; changes: number } }[];
+			if (held?.mastra) return { resource: resourceIn(held.mastra.resource), changes: held.mastra.changes };
+		}
+		return { resource: null, changes: 0 };
+	}
+
+	/** Yield entries, the newest first: that one alone, and all if others have written behind the last change. */
+	async *#backward(name: string): AsyncGenerator<ListedEntry, void, undefined> {
 		const page = await orNone(this.#fl.api.listEntriesByName({ name, tail: true, limit: 1 }));
-		const [held] = (page?.data[0]?.content ?? []) as { mastra?: { resource: string; changes: number } }[];
-		if (held?.mastra === undefined) return { resource: null, changes: 0 };
-		return { resource: resourceIn(held.mastra.resource), changes: held.mastra.changes };
+		yield* page?.data ?? [];
+		if (page) yield* this.#fl.named(name).history({ backward: true });
 	}
 
 	#nameOf = (resourceId: string): string => `${this.#prefix}-resource/${resourceId}`;

@@ -10,7 +10,7 @@ import {
 	type Name,
 } from "@forklore/client";
 
-import { noteEntry, THREAD_KEY, type Note } from "./entries.ts";
+import { isPlain, noteEntry, THREAD_KEY, wellFormed, type Note } from "./entries.ts";
 
 const TITLE_MAX = 500;
 const ATTEMPTS_MAX = 100;
@@ -181,7 +181,7 @@ export class Threads {
 
 	/** Return the thread that a conversation is. */
 	threadOf({ tags, metadata, createdAt, lastUsedAt }: ConversationDetails): StorageThreadType {
-		const { title, updatedAt, ...told } = metadata["mastra"] as Thread;
+		const { title, updatedAt, ...told } = recordIn(metadata);
 		const used = lastUsedAt > createdAt && lastUsedAt > updatedAt ? lastUsedAt : updatedAt;
 		return {
 			id: tags[`${this.#prefix}.thread`] ?? "",
@@ -200,13 +200,14 @@ export class Threads {
 			title,
 			createdAt: new Date(createdAt).toISOString(),
 			updatedAt: new Date(updatedAt).toISOString(),
-			metadata: metadata && (JSON.parse(JSON.stringify(metadata)) as Record<string, unknown>),
+			metadata,
 			change,
 		};
+		const json = JSON.stringify(told);
 		return {
-			title: (title ?? "").slice(0, TITLE_MAX) || `Thread ${id}`.slice(0, TITLE_MAX),
+			title: wellFormed((title ?? "").slice(0, TITLE_MAX)) || `Thread ${id}`,
 			tags: { [`${this.#prefix}.thread`]: id, [`${this.#prefix}.resource`]: resourceId },
-			metadata: { mastra: told },
+			metadata: { mastra: isPlain(json) ? (JSON.parse(json) as Thread) : { packed: json } },
 		};
 	}
 
@@ -218,4 +219,9 @@ export class Threads {
 }
 
 const recordOf = ({ metadata }: ConversationDetails): Thread | undefined =>
-	metadata["mastra"] as Thread | undefined;
+	metadata["mastra"] === undefined ? undefined : recordIn(metadata);
+
+function recordIn(metadata: ConversationDetails["metadata"]): Thread {
+	const told = metadata["mastra"] as Thread | { packed: string };
+	return "packed" in told ? (JSON.parse(told.packed) as Thread) : told;
+}

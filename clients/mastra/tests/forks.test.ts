@@ -242,6 +242,47 @@ test("what another process has stored, changed and made anew is found", async ()
 	expect(textsOf(await other.listMessages({ threadId: first.id }))).toEqual(["1"]);
 });
 
+test("a thread's id may have the mark that ids of copied messages have", async () => {
+	const token = crypto.randomUUID();
+	const memory = (): ForkloreMemory => new ForkloreMemory(client(token));
+	const source = threadOf();
+	const [message] = messagesOf(source, ["May?"]) as [MastraDBMessage];
+	await memory().saveThread({ thread: source });
+	await memory().saveMessages({ messages: [message] });
+	const threadId = "a~b";
+	await memory().copyThread({ sourceThreadId: source.id, newThreadId: threadId });
+	const id = clonedId(threadId, message.id);
+	await memory().saveMessages({ messages: [{ ...message, id, threadId, role: "system" }] });
+	expect((await memory().listMessages({ threadId })).messages).toMatchObject([{ id, role: "system" }]);
+	expect(await memory().updateMessages({ messages: [{ id, role: "user" }] })).toHaveLength(1);
+	expect((await memory().listMessages({ threadId })).messages).toMatchObject([{ id, role: "user" }]);
+});
+
+test("a resource is what it was when others have written into its conversation", async () => {
+	const fl = client();
+	const resourceId = "ann";
+	await new ForkloreMemory(fl).updateResource({ resourceId, workingMemory: "# Ann" });
+	await fl.named("mastra-resource/ann").say("user", "Hello?");
+	const memory = new ForkloreMemory(fl);
+	expect(await memory.getResourceById({ resourceId })).toMatchObject({ workingMemory: "# Ann" });
+	await memory.updateResource({ resourceId, metadata: { plan: "pro" } });
+	expect(await memory.getResourceById({ resourceId })).toMatchObject({
+		workingMemory: "# Ann",
+		metadata: { plan: "pro" },
+	});
+});
+
+test("a message that a process saves as it is there already is no new entry", async () => {
+	const token = crypto.randomUUID();
+	const memory = new ForkloreMemory(client(token));
+	const thread = threadOf();
+	await memory.saveThread({ thread });
+	const messages = messagesOf(thread, ["May?", "In May.", "Where?"]);
+	await memory.saveMessages({ messages });
+	await new ForkloreMemory(client(token)).saveMessages({ messages: messages.slice(0, 1) });
+	expect(await (await memory.conversation(thread.id)).history().list()).toHaveLength(1 + messages.length);
+});
+
 test("a thread whose deletion was cut off midway is gone, and its id is free", async () => {
 	const memory = new ForkloreMemory(client());
 	const [one, two, three, source] = [threadOf(), threadOf(), threadOf(), threadOf()];
@@ -381,6 +422,10 @@ test("calls cost as many requests as the page says", async () => {
 	await count("listMessages", first, () => one.listMessages({ threadId: thread.id, ...later }));
 	await count("listMessages, all", first, () => one.listMessages({ threadId: thread.id }));
 	await count("copyThread", first, () => one.copyThread({ sourceThreadId: thread.id }));
+	const older = messagesOf(thread, numbered(200), -200);
+	await one.saveMessages({ messages: older });
+	await count("listMessages, disordered", first, () => one.listMessages({ threadId: thread.id, ...later }));
+	await count("copyThread, disordered", first, () => one.copyThread({ sourceThreadId: thread.id }));
 	await count("listThreads", second, () => other.listThreads({ filter: { resourceId: "ann" } }));
 	await count("updateResource", first, () => one.updateResource({ resourceId: "ann", workingMemory: "x" }));
 	expect(costs).toEqual({
@@ -393,6 +438,8 @@ test("calls cost as many requests as the page says", async () => {
 		listMessages: 1,
 		"listMessages, all": 1,
 		copyThread: 3,
+		"listMessages, disordered": 2,
+		"copyThread, disordered": 4,
 		listThreads: 1,
 		updateResource: 2,
 	});

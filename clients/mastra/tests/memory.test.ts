@@ -89,6 +89,19 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		expect(await store.getThreadById({ threadId: "nowhere" })).toBeNull();
 	});
 
+	test("what is told of a thread may be anything that JSON can hold", async () => {
+		const store = await memory();
+		const half = "\uD83D";
+		for (const title of [`${"a".repeat(499)}😀`, `cut ${half}`]) {
+			const one = thread({ title, metadata: { workingMemory: half, deep: deep(50) } });
+			await store.saveThread({ thread: one });
+			const updated = await store.updateThread({ id: one.id, metadata: { more: 1 } });
+			expect(updated).toMatchObject({ title, metadata: { ...one.metadata, more: 1 } });
+			const { threads } = await store.listThreads({ filter: { resourceId: one.resourceId } });
+			expect(threads).toContainEqual(updated);
+		}
+	});
+
 	test("a thread that is saved again is replaced", async () => {
 		const store = await memory();
 		const one = thread();
@@ -222,6 +235,13 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		const [first, second] = messages;
 		const byId = await store.listMessagesById({ messageIds: [sure(second).id, "nowhere", sure(first).id] });
 		expect(byId.messages).toEqual([first, second]);
+	});
+
+	test("many long messages in any script are saved at once", async () => {
+		const { store, one } = await saved([]);
+		const messages = Array.from({ length: 44 }, () => message(one, "語".repeat(20_000)));
+		await store.saveMessages({ messages });
+		expect((await store.listMessages({ threadId: one.id, perPage: false })).messages).toEqual(messages);
 	});
 
 	test("a message that is saved again is replaced, in its place", async () => {

@@ -17,6 +17,7 @@ import {
 	type Name,
 	type Operations,
 	type SearchConversations,
+	type Trashed,
 } from "./generated/operations.ts";
 import { pagesOf, refusePaging, type Pages } from "./pages.ts";
 import { asked, HITS, type Recalled } from "./questions.ts";
@@ -155,6 +156,11 @@ export class Forklore {
 		return pagesOf((afterCursor) =>
 			this.api.listConversations({ ...chosen, limit, afterCursor }, { signal }),
 		);
+	}
+
+	/** Return the caller's deleted trees that `conversation(id).restore` brings back. */
+	trash(options: Sent = {}): Pages<Trashed> {
+		return pagesOf((afterCursor) => this.api.listTrash({ limit: PAGE_ROWS, afterCursor }, options));
 	}
 
 	/** Return the entries that fit a query, the best first. `+word` and `"some words"` must occur. */

@@ -737,9 +737,22 @@ export class Conversation {
 		await this.#api.deleteConversation({ ...(await this.#here(options)), scope: "branch" }, options);
 	}
 
-	/** Delete the whole fork tree, and every tree that was started from it. */
-	async deleteTree(options: Sent = {}): Promise<void> {
-		await this.#api.deleteConversation({ ...(await this.#here(options)), scope: "tree" }, options);
+	/**
+	 * Delete the whole fork tree, and every tree that was started from it.
+	 *
+	 * Return the conversation by its id: its `restore` brings all back while the tree is in the trash of the service.
+	 * With `forGood` it is not put there, or is taken out.
+	 */
+	async deleteTree(options: Sent & { forGood?: boolean | undefined } = {}): Promise<Conversation> {
+		const { forGood, ...sent } = options;
+		const here = await this.#here(sent);
+		await this.#api.deleteConversation({ ...here, scope: "tree", forGood }, sent);
+		return new Conversation(this.#fl, here.conversationId);
+	}
+
+	/** Bring a deleted fork tree back, and all that was deleted with it. Return what is told of it. */
+	async restore(options: Sent = {}): Promise<ConversationDetails> {
+		return this.#api.restoreConversation(await this.#here(options), options);
 	}
 
 	/** Leave the fork tree out of one's own lists of conversations. It holds for nobody else. */

@@ -38,6 +38,7 @@ ATTACHMENT_NAME_BYTES_MAX = 255
 WAIT_SECONDS_MAX = 20
 """How long a request may ask to be held until its answer is another one. Lambda holds none."""
 RETENTION_DAYS_MAX = 36_500
+DELETED_DAYS_MAX = 365
 """A hundred years. The parameter of the template has the same bound."""
 
 T = TypeVar("T")

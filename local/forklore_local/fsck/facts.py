@@ -120,6 +120,7 @@ class Tree:
     conversations: dict[str, Conv] = field(default_factory=dict)
     paths: dict[str, bytes] = field(default_factory=dict)
     heads: dict[str, Head] = field(default_factory=dict)
+    shut: set[str] = field(default_factory=set)
     changes: dict[str, int] = field(default_factory=dict)
     contexts: dict[tuple[str, str], Ctx] = field(default_factory=dict)
     keyed: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -140,6 +141,11 @@ class Tree:
     @property
     def is_live(self) -> bool:
         return self.group is not None and self.group.state is State.LIVE
+
+    @property
+    def is_kept(self) -> bool:
+        """Tell whether the tree is live, in the trash or on its way back."""
+        return self.group is not None and self.group.is_kept
 
     @property
     def is_deleting(self) -> bool:

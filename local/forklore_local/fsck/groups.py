@@ -19,9 +19,8 @@ def check(tree: Tree) -> Iterator[Finding]:
 
     if not _is_state(group):
         yield wrong("wrong_state", f"{group.state}, with attributes of another state")
-    listing = (None, None) if tree.is_deleting else keys.all_trees(tree.group_id, group.created_at)
-    if tree.listing != listing:
-        yield wrong("wrong_g1", "its place in the list of all trees is wrong")
+    if tree.listing != _listing(tree, group):
+        yield wrong("wrong_g1", "its place in the list of all trees, or of the trash, is wrong")
     if tree.keeps_members:
         owners = [member.user_id for member in tree.members.values() if member.level is AccessLevel.OWNER]
         if owners != [group.owner]:
@@ -51,12 +50,26 @@ def check(tree: Tree) -> Iterator[Finding]:
             )
 
 
+def _listing(tree: Tree, group: Group) -> tuple[str | None, str | None]:
+    if group.state in (State.TRASHED, State.RESTORING) and not group.cascaded:
+        return keys.trashed_tree(tree.group_id, group.trashed_at or "")
+    if group.state in (State.LIVE, State.CREATING):
+        return keys.all_trees(tree.group_id, group.created_at)
+    return None, None
+
+
 def _is_state(group: Group) -> bool:
+    if group.restored_at is not None and not is_time(group.restored_at):
+        return False
     match group.state:
         case State.DELETING:
             return group.deleted_at is not None and is_time(group.deleted_at)
+        case State.TRASHED | State.RESTORING:
+            is_there = group.trashed_at is not None and is_time(group.trashed_at)
+            return is_there and group.deleted_at is None and not group.never_live
         case State.CREATING:
             is_made = group.nonce is not None and group.rewriting is None
             return is_made and group.deleted_at is None and not group.never_live
         case _:
-            return group.deleted_at is None and not group.never_live
+            is_there = group.trashed_at is None and not group.cascaded
+            return is_there and group.deleted_at is None and not group.never_live

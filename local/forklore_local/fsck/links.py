@@ -11,6 +11,8 @@ from forklore_local.fsck.survey import Survey
 from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import Key, ListKey
+from forklore_service.domain.model import JobKind
+from forklore_service.domain.tree import State
 
 
 def check(survey: Survey) -> Iterator[Finding]:
@@ -19,6 +21,7 @@ def check(survey: Survey) -> Iterator[Finding]:
         if tree.group is not None and tree.keeps_rest:
             yield from _origin(tree, survey)
             yield from _transfer(tree)
+            yield from _trash(tree, survey)
     yield from _children(survey)
     for record in survey.records:
         yield from _record(record, survey.trees.get(record.group_id))
@@ -89,6 +92,35 @@ def _transfer(tree: Tree) -> Iterator[Finding]:
         yield Finding(
             key, "wrong_xfer", "it is not an offer from the owner to another member", 9, tree.group_id
         )
+
+
+def _trash(tree: Tree, survey: Survey) -> Iterator[Finding]:
+    """Yield the HEADs that are shut or open and must not be.
+
+    Yield a tree, too, that went into the trash with its parent, and whose parent is live.
+    """
+    group = tree.group
+    assert group is not None
+    if tree.is_live:
+        for conversation_id in tree.shut:
+            key = keys.head(tree.group_id, conversation_id)
+            yield Finding(key, "shut_head", "the tree is not in the trash", 23, tree.group_id)
+    if group.state is not State.TRASHED:
+        return
+    top, is_known = tree, True
+    while top.group is not None and top.group.cascaded and top.group.child_key is not None and is_known:
+        above = survey.trees.get(top.group.child_key.partition)
+        is_known = above is not None and above.group is not None
+        if above is not None and above.is_live:
+            key = keys.group(tree.group_id)
+            yield Finding(key, "wrong_cascaded", "what started it is live", 23, tree.group_id)
+            return
+        top = above or top
+    is_shut = top.group is not None and top.group.state is State.TRASHED and is_known
+    if is_shut and keys.job(JobKind.DELETION, top.group_id) not in survey.outside:
+        for conversation_id in tree.heads.keys() - tree.shut:
+            key = keys.head(tree.group_id, conversation_id)
+            yield Finding(key, "open_head", "the tree is in the trash, and no JOB is", 23, tree.group_id)
 
 
 def _record(record: Recorded, tree: Tree | None) -> Iterator[Finding]:

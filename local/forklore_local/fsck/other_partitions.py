@@ -175,10 +175,14 @@ def _jobs(tree: Tree) -> Iterator[Implied]:
             yield Implied(keys.job(JobKind.CREATION, tree.group_id))
         case State.DELETING:
             yield Implied(keys.job(JobKind.DELETION, tree.group_id))
+        case State.TRASHED:
+            yield Implied(keys.job(JobKind.DELETION, tree.group_id), needed=False)
+        case State.RESTORING:
+            yield Implied(keys.job(JobKind.DELETION, tree.group_id), needed=not group.cascaded)
     if group.rewriting is not None:
-        yield Implied(keys.job(JobKind.TRANSFER, tree.group_id), needed=tree.is_live)
+        yield Implied(keys.job(JobKind.TRANSFER, tree.group_id), needed=tree.is_kept)
     if group.spreading is not None:
-        yield Implied(keys.job(JobKind.MEMBERS, tree.group_id), needed=tree.is_live)
+        yield Implied(keys.job(JobKind.MEMBERS, tree.group_id), needed=tree.is_kept)
     for conversation_id in tree.remnants:
         yield Implied(keys.job(JobKind.PRUNE, tree.group_id, conversation_id), needed=False)
 
@@ -192,7 +196,7 @@ def _child(tree: Tree, survey: Survey) -> Iterator[Implied]:
     started_by = root.started_by if root else None
     # A parent's deletion marks its children deleted before it removes their CHILD items. A child's
     # own deletion removes its CHILD item when nothing else is left.
-    needed = tree.is_live or (parent is not None and parent.is_live and not tree.is_erased)
+    needed = tree.is_live or (parent is not None and parent.is_kept and not tree.is_erased)
     yield Implied(group.child_key, started_by.entry_id if started_by else ANY, needed)
 
 

@@ -74,7 +74,7 @@ SHAPES = {
         "owner:S createdAt:S state:S members:N version:N conversations:N children:N",
         "parent:S childKey:S nonce:S G1:S G1S:S deletedAt:S neverLive:BOOL"
         " rewriting:S current:S promotedBy:S promotions:N usedAt:S forkedAt:S memberChange:M spreading:S"
-        " cascaded:BOOL embedded:BOOL shelf:S",
+        " cascaded:BOOL embedded:BOOL shelf:S trashedAt:S restoredAt:S",
     ),
     Kind.CONV: _shape(
         "createdAt:S",
@@ -84,10 +84,10 @@ SHAPES = {
     ),
     Kind.PATH: _shape("path:B"),
     Kind.HEAD: _shape(
-        "owner:S changedAt:S floor:S last:S history:N context:N entries:N inputTokens:N outputTokens:N"
+        "owner:S changedAt:S floor:S history:N context:N entries:N inputTokens:N outputTokens:N"
         " cachedInputTokens:N costNanoUsd:N",
         "first:S lastHistory:S lastContext:S untitled:BOOL preview:S previewBy:S promotedAt:S changes:N"
-        " imported:BOOL answer:S answerAfter:S answerBy:S answerSince:S",
+        " imported:BOOL answer:S answerAfter:S answerBy:S answerSince:S last:S shut:S",
     ),
     Kind.CTX: _shape("epoch:N first:S last:S count:N", "digest:B"),
     Kind.TREE: _shape("", "L1:S"),

@@ -183,11 +183,14 @@ class Survey:
         self._tree(key).paths[_conversation_in(key, 2)] = packed
 
     def _head(self, key: Key, item: Item) -> None:
+        _require(("last" in item) != ("shut" in item))
         head = items.head(item)
         _require(is_time(head.changed_at))
         _require(ids.is_entry_id(head.last) and ids.is_entry_id(head.floor))
         tree, conversation_id = self._tree(key), _conversation_in(key, 2)
         tree.heads[conversation_id], tree.changes[conversation_id] = head, items.changes(item)
+        if "shut" in item:
+            tree.shut.add(conversation_id)
 
     def _part(self, key: Key, item: Item) -> None:
         part = items.part(item, now_s=0)

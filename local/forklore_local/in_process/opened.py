@@ -15,6 +15,7 @@ from forklore_local.in_process.one_model import OneModel
 from forklore_local.in_process.outbox import MESSAGES, note
 from forklore_local.in_process.worker import Worker
 from forklore_service.domain.meaning import Nearness
+from forklore_service.domain.retention import days_in_trash
 from forklore_service.domain.tree import WAIT_SECONDS
 from forklore_service.storage.clock import Clock
 from forklore_service.storage.connection import Connection
@@ -59,7 +60,7 @@ class Opened:
 
     Others may have the same folder open, in this process and in others. name: of the table.
     delete_wait_s: how long what was deleted is kept, because a request of any of them may still
-    read it. retention_days, ignore_retention_tag, sweeps, swept: as of Worker.
+    read it. deleted_days, retention_days, ignore_retention_tag, sweeps, swept: as of Worker.
     nearness: as of Table.
     """
 
@@ -69,6 +70,7 @@ class Opened:
         *,
         name: str = NAME,
         delete_wait_s: int = WAIT_SECONDS,
+        deleted_days: int = 0,
         retention_days: int = 0,
         ignore_retention_tag: bool = False,
         sweeps: bool = True,
@@ -79,6 +81,7 @@ class Opened:
         self.folder = None if folder is None else folder.absolute()
         self.process = os.getpid()
         self.delete_wait_s = delete_wait_s
+        self.deleted_days = days_in_trash(deleted_days, retention_days)
         self.database = open_database(self.folder)
         self.engine = Engine(self.database, name=name, told=note)
         self.objects = FolderObjects(None if self.folder is None else self.folder / ATTACHMENTS)
@@ -96,6 +99,7 @@ class Opened:
             expire=self.engine.expire,
             empty_log=self.database.empty_log,
             delete_wait_s=delete_wait_s,
+            deleted_days=self.deleted_days,
             retention_days=retention_days,
             ignore_retention_tag=ignore_retention_tag,
             sweeps=sweeps,

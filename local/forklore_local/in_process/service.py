@@ -26,6 +26,8 @@ __all__ = ["DataError", "EmbeddedService"]
 
 REQUEST_SECONDS = 29.0
 """As long as a request may take with API Gateway and Lambda."""
+DELETED_DAYS = 30
+"""For how many days a deleted tree can be restored."""
 LOGGER = "forklore"
 EVENTS = {
     "bug": "an error of ours: {type} in {frame}",
@@ -58,7 +60,7 @@ class EmbeddedService:
         Any number of services may have one folder open, in any number of processes. Raises
         DataError, whose text is one line.
         """
-        return cls(Opened(data, nearness=nearness_by(recall)))
+        return cls(Opened(data, deleted_days=DELETED_DAYS, nearness=nearness_by(recall)))
 
     @property
     def refusal(self) -> str | None:
@@ -97,14 +99,19 @@ class EmbeddedService:
         if opened.process != os.getpid() and opened.folder is not None:
             # After fork(): what was opened belongs to the other process.
             nearness = opened.table.nearness
-            opened = Opened(opened.folder, delete_wait_s=opened.delete_wait_s, nearness=nearness)
+            opened = Opened(
+                opened.folder,
+                delete_wait_s=opened.delete_wait_s,
+                deleted_days=opened.deleted_days,
+                nearness=nearness,
+            )
             self._forgotten.detach()
             self._hold(opened)
         try:
             asked = operation_named(operation)
             table, queue = opened.table.within(REQUEST_SECONDS), opened.worker.queue
             return asked(
-                Service(table, queue, delete_wait_s=opened.delete_wait_s),
+                Service(table, queue, delete_wait_s=opened.delete_wait_s, deleted_days=opened.deleted_days),
                 caller=NOBODY if asked.is_public else _checked(caller),
                 path=path,
                 query=query,

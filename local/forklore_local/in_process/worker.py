@@ -19,7 +19,7 @@ from forklore_service.errors import UnavailableError
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.background import sweeper, worker
-from forklore_service.usecases.deletion import retention
+from forklore_service.usecases.deletion import retention, trash
 
 WORK_SECONDS = 5
 """How long a message is worked on at a time, and so how long `stop` may have to wait."""
@@ -45,6 +45,7 @@ class Worker:
     table: as a new request sees it. expire: deletes the items whose time is over by a second.
     empty_log: is called when work has ended: no log keeps what was deleted.
     delete_wait_s: how long what was deleted is kept, for requests that may still read it.
+    deleted_days: for how long a deleted tree can be restored; 0: it cannot.
     retention_days: for how long a tree is kept after its last use; 0: for ever.
     ignore_retention_tag: whether the tag `retention` keeps no tree.
     sweeps: whether it sweeps, too. Of several workers of one server one does. swept: called after
@@ -60,6 +61,7 @@ class Worker:
         expire: Callable[[int], object] = lambda _now_s: None,
         empty_log: Callable[[], object] = lambda: None,
         delete_wait_s: int = WAIT_SECONDS,
+        deleted_days: int = 0,
         retention_days: int = 0,
         ignore_retention_tag: bool = False,
         sweeps: bool = True,
@@ -68,7 +70,7 @@ class Worker:
         self._swept = swept
         self._retention_days, self._ignore_tag = retention_days, ignore_retention_tag
         self._table, self._expire, self._empty_log = table, expire, empty_log
-        self._delete_wait_s = delete_wait_s
+        self._delete_wait_s, self._deleted_days = delete_wait_s, deleted_days
         self._sweeps = sweeps
         self._changed = threading.Condition()
         self._waiting: list[tuple[float, int, _Task]] = []
@@ -153,6 +155,7 @@ class Worker:
             table = self._in_time()
             self._expire(table.now_s())
             swept = sweeper.sweep(table, self.queue, report=_report)
+            trash.empty_trash(table, self.queue, days=self._deleted_days, report=_report)
             if days := self._retention_days:
                 retention.delete_unused(
                     table, self.queue, days=days, ignore_tag=self._ignore_tag, report=_report

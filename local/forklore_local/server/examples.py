@@ -289,6 +289,19 @@ ANSWERS: dict[type[BaseModel], Json] = {
         "data": [_CHILD, {**_CONVERSATION, "branches": 2}],
         "afterCursor": None,
     },
+    answer_models.TrashPage: {
+        "data": [
+            {
+                "id": _ID,
+                "title": "Weekend in Lisbon",
+                "ownerUserId": "alice",
+                "createdAt": _AT,
+                "deletedAt": "2025-11-07T10:31:12.480Z",
+                "keptUntil": "2025-12-07T10:31:12.480Z",
+            }
+        ],
+        "afterCursor": None,
+    },
     answer_models.AdminConversation: {**_CONVERSATION, "clientId": "travel-planner"},
     answer_models.AdminConversationPage: {
         "data": [{**_CONVERSATION, "clientId": "travel-planner"}],

@@ -20,6 +20,7 @@ from forklore_local.server.log import FORMATS
 from forklore_local.server.processes import USUAL_MAX
 from forklore_local.server.store import ENDPOINT
 from forklore_service.domain.users import read_list
+from forklore_service.limits import DELETED_DAYS_MAX
 
 CONFIG = "FORKLORE_CONFIG"
 USUAL_FILE = Path("forklore.toml")
@@ -158,6 +159,14 @@ OPTIONS = (
         "metrics",
         "serve numbers for Prometheus at /metrics of this port, or of HOST:PORT (the extra `metrics`)",
         metavar="PORT",
+    ),
+    Option(
+        "deleted-days",
+        "for how many days a deleted fork tree can be restored; 0 deletes at once",
+        Kind.NUMBER,
+        default="30",
+        most=DELETED_DAYS_MAX,
+        metavar="N",
     ),
     Option("access-log", "a line for each answer: its route and status, no content", Kind.FLAG),
     Option("log", "the format of its log", default=FORMATS[0], choices=FORMATS),

@@ -173,6 +173,7 @@ class _Server:
         self._environment = environment
         self._version = version()  # of now: a checkout may change while this runs
         os.environ.update(options.environment)
+        os.environ["FORKLORE_DELETED_DAYS"] = str(options.chosen.deleted_days)
         set_environment()
         try:
             ServiceSettings.from_environment()
@@ -473,7 +474,7 @@ def _open_store(
     are receivers of events and the store is a DynamoDB, whose changes are not seen here.
     """
     endpoint, settings = os.environ.get(ENDPOINT), ServiceSettings.from_environment()
-    names = ("delete_wait_s", "retention_days", "ignore_retention_tag")
+    names = ("delete_wait_s", "deleted_days", "retention_days", "ignore_retention_tag")
     jobs = {name: getattr(settings, name) for name in names}
     stack.callback(give, Given())
     if endpoint:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from forklore_local.fsck.shapes import Kind, kind_of
 from forklore_service.domain import ancestry, ids, keys
@@ -83,6 +84,12 @@ def head(conversation_id: str, group_id: str = ROOT) -> Key:
 
 def conv(conversation_id: str, group_id: str = ROOT) -> Key:
     return keys.conversation(group_id, conversation_id)
+
+
+def in_trash(group_id: str) -> dict[str, Any]:
+    """Return what GROUP has of a tree in the trash."""
+    partition, sort = keys.trashed_tree(group_id, NOW)
+    return {"state": text("trash"), "trashedAt": text(NOW), "G1": text(partition), "G1S": text(sort)}
 
 
 def keyed(key: str) -> Key:
@@ -182,6 +189,28 @@ CORRUPTIONS = [
         "a live tree with a deletion time",
         "wrong_state",
         lambda m: m.change(keys.group(PLAIN), deletedAt=text(NOW)),
+    ),
+    a(
+        "a HEAD that is shut in a live tree",
+        "shut_head",
+        lambda m: m.change(head(PLAIN, PLAIN), last=None, shut=m.contents[head(PLAIN, PLAIN)]["last"]),
+    ),
+    a(
+        "a tree in the trash with a HEAD that is open",
+        "open_head",
+        lambda m: m.change(keys.group(PLAIN), **in_trash(PLAIN)),
+    ),
+    a(
+        "a child that went into the trash with a live tree",
+        "wrong_cascaded",
+        lambda m: m.change(
+            keys.group(CHILD), **in_trash(CHILD) | {"G1": None, "G1S": None, "cascaded": {"BOOL": True}}
+        ),
+    ),
+    a(
+        "a tree in the trash without the time",
+        "open_head wrong_g1 wrong_state",
+        lambda m: m.change(keys.group(PLAIN), state=text("trash")),
     ),
     a(
         "an unknown state",

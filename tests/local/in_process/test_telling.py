@@ -25,7 +25,7 @@ class World:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(outbox, "is_told", lambda _sort: True)
-        opened = Opened(delete_wait_s=0)
+        opened = Opened(delete_wait_s=0, deleted_days=30)
         self.outbox = Outbox(opened.database, None, ["receiver"])
         self.service = EmbeddedService(opened)
         self.telling = Telling(opened.table, Content.HISTORY)
@@ -81,6 +81,7 @@ def test_each_type_of_event_is_told_and_nothing_that_is_left_out_tells_anything(
     world.call("acceptTransfer", BOB, transferId=offer)
     world.call("deleteConversation", BOB, conversationId=fork, scope="branch")
     world.call("deleteConversation", BOB, conversationId=root, scope="tree")
+    world.call("restoreConversation", BOB, conversationId=root)
     kinds = {event.detail_type for event in world.events()}
     assert kinds | {DetailType.ENTRIES_APPENDED} == set(DetailType)
 
@@ -88,7 +89,7 @@ def test_each_type_of_event_is_told_and_nothing_that_is_left_out_tells_anything(
 def test_what_is_deleted_before_it_is_told_is_told_without_its_entries(world: World) -> None:
     root = world.call("createConversation", title="a trip")["id"]
     world.say(root, "a secret")
-    world.call("deleteConversation", conversationId=root)
+    world.call("deleteConversation", conversationId=root, forGood="true")
     wait_until_settled(world.service)
     told = {event.detail_type: event.detail for event in world.events()}
 

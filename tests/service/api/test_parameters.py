@@ -4,6 +4,7 @@ A new parameter needs a line only if its schema leads to no good value (TEXTS in
 it is left out on purpose; then the reason stands here.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -83,6 +84,7 @@ def world() -> Iterator[World]:
     Two pages are left of each list with cursors.
     """
     with table_in_memory() as template:
+        os.environ["FORKLORE_DELETED_DAYS"] = "30"
         world = World(Gateway(template, FORKLORE_AUDITORS="aude"))
         world.send(append({**NOTED, "epoch": 6}, agent="planner"))
         by_nobody = {**SAID, "startedByConversationId": ROOT}
@@ -107,6 +109,10 @@ def world() -> Iterator[World]:
                 assert world.send(uploaded).status == 201
         for name in ("one of Bob", "another of Bob"):
             assert world.send(point(name, FOREIGN, user="bob")).status == 200
+        for number in (101, 102, 103, 104):
+            user, deleted = ("ann", "bob")[number % 2], conversation_id(number)
+            world.send(create({"id": deleted}, user=user))
+            assert world.send(Ask("DELETE", f"/v1/conversations/{deleted}", user=user)).status == 204
         yield world
 
 

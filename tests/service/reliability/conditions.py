@@ -22,6 +22,7 @@ SAME = {
     "attribute_not_exists(nonce)": "nonce = :made",
     "attribute_not_exists(current)": "current = :current",
     "attribute_not_exists(usedAt)": "usedAt = :used",
+    "attribute_not_exists(restoredAt)": "restoredAt = :restored",
     "attribute_not_exists(digest)": "digest = :known",
     "(attribute_exists(PK) AND attribute_not_exists(due))": "due = :was",
 }

@@ -20,6 +20,7 @@ from forklore_service.usecases.people import spreading
 from forklore_service.usecases.people.erasing import forget_digests
 from tests.service.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
 from tests.service.reliability.held_up_attachments import OF_ATTACHMENTS
+from tests.service.reliability.held_up_trash import OF_TRASH
 from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.schedules import follow
 from tests.service.reliability.service import Endpoint, Process
@@ -68,6 +69,7 @@ from tests.service.reliability.world import (
     family,
     give_up_and_clear,
     handed_over,
+    in_days,
     killed_at_write,
     later,
     leaving,
@@ -955,6 +957,7 @@ def remove_from_what_has_a_tombstone(endpoint: Endpoint, rewrite: Rewrite | None
 
 HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     **OF_ATTACHMENTS,
+    **OF_TRASH,
     "remove a former owner": remove_a_former_owner,
     "remove who was let in again": partial(change_who_was_let_in_again, "removeMembership"),
     "lower who was let in again": partial(
@@ -1020,6 +1023,13 @@ HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     "retain what is appended to": partial(retain_what_is_used, _use("appendEntry", **said("new"))),
     "retain what is changed": partial(retain_what_is_used, _use("updateConversation", title="new")),
     "retain what is forked": partial(retain_what_is_used, _use("forkConversation", id=NEW)),
+    "retain what is restored": partial(
+        retain_what_is_used,
+        lambda process: [
+            in_days(process).ask("deleteConversation", ANN, conversationId=UNTITLED),
+            process.ask("restoreConversation", ANN, conversationId=UNTITLED),
+        ],
+    ),
     "retain what is promoted": partial(retain_what_is_used, _use("promoteConversation")),
     "retain what has a child": partial(
         retain_what_is_used,

@@ -46,6 +46,7 @@ from tests.service.reliability.world import (
     attached_twice,
     by_name,
     change,
+    child_trashed,
     crowded,
     dead_family,
     delete,
@@ -56,7 +57,10 @@ from tests.service.reliability.world import (
     finish,
     full,
     given_up,
+    half_restored,
+    half_trashed,
     hushed,
+    into_trash,
     leaving_answering,
     left,
     lengthy,
@@ -80,6 +84,7 @@ from tests.service.reliability.world import (
     showing,
     stop,
     thought,
+    trashed,
     turn,
     untitled,
     unused,
@@ -615,6 +620,60 @@ PAIRS: dict[str, Pair] = {
     ),
     "delete, delete of a child": pair(
         _DELETE, delete("deleteConversation", ANN, conversationId=CHILD), also=GOES_ON, is_endless=True
+    ),
+    "restore, the sweep on the trash": pair("restore", "the sweep, on the trash"),
+    "restore, delete for good": pair("restore", "delete for good"),
+    "restore, restore": pair("restore", "restore as an admin"),
+    "restore, the worker": pair(
+        change("restoreConversation", ANN, of=half_restored, conversationId=ROOT),
+        OPERATIONS["the worker, on a restoring"],
+    ),
+    "restore, the worker that shuts": pair(
+        change("restoreConversation", ANN, of=half_trashed, conversationId=ROOT),
+        OPERATIONS["the worker, on a tree in the trash"],
+        gone="trashedAt",  # some of the children may have been there, and tell since when they are back
+    ),
+    "restore a child, delete its parent": pair(
+        "restore a child", into_trash(ANN, ROOT, of=child_trashed), is_endless=True
+    ),
+    "restore and append, delete for good": pair(
+        (OPERATIONS["restore"], append(ANN, of=trashed)), OPERATIONS["delete for good"]
+    ),
+    "delete into the trash, append and a look": pair(
+        "delete into the trash", (append(ANN, knows=(ROOT, ANN)), _entries(ROOT)), is_endless=True
+    ),
+    "delete into the trash, delete it there": pair(
+        "delete into the trash", into_trash(ANN, FORK), also=BOTH_GONE + GOES_ON, is_endless=True
+    ),
+    "delete into the trash, accept": pair(into_trash(ANN, GIVEN, of=offered), "accept"),
+    "remove the last into the trash, fork": pair(
+        "remove the last branch into the trash", _fork_of(UNTITLED, of=untitled)
+    ),
+    "remove the last into the trash, fork and remove it and a look": pair(
+        "remove the last branch into the trash",
+        (_fork_of(UNTITLED, of=untitled), _LAST, _look(NEW, of=untitled)),
+        also=tuple((one, 404, other, 404) for one, other in BOTH_GONE + GOES_ON),
+        is_endless=True,
+    ),
+    "delete into the trash, fork": pair(
+        into_trash(ANN, UNTITLED, of=untitled), _fork_of(UNTITLED, of=untitled)
+    ),
+    "delete into the trash, child and a look": pair(
+        into_trash(ANN, UNTITLED, of=untitled),
+        (
+            post(
+                "appendEntry",
+                ANN,
+                of=untitled,
+                conversationId=NEW,
+                startedByConversationId=UNTITLED,
+                **said("task"),
+            ),
+            _look(NEW, of=untitled),
+        ),
+    ),
+    "delete into the trash, the worker": pair(
+        into_trash(ANN, ROOT, of=half_trashed), "the worker, on a tree in the trash"
     ),
     "delete, the sweep": pair(
         delete("deleteConversation", BOB, of=passed, conversationId=PASSED), OPERATIONS["the sweep"]

@@ -36,6 +36,7 @@ def crashes_of(name: str, endpoint: Endpoint) -> Crashes:
     "cancelled-transaction",
     "killed-erasure",
     "killed-retention",
+    "restore-race",
 )
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_an_operation_recovers_from_every_fault_at_every_call(

@@ -31,6 +31,7 @@ ENDLESS = {name: pair for name, pair in PAIRS.items() if pair.is_endless}
     "two-creators",
     "name-moves",
     "removal-race",
+    "restore-race",
     "attachment-race",
     "killed-embedder",
 )

@@ -19,7 +19,7 @@ from forklore_service.storage.actions.group import MEMBERS_MAX
 from forklore_service.storage.clock import Clock
 from forklore_service.storage.connection import Item
 from forklore_service.usecases.background import sweeper, worker
-from forklore_service.usecases.deletion import retention
+from forklore_service.usecases.deletion import retention, trash
 from forklore_service.usecases.people import spreading, transfers
 from tests.service.reliability.faults import WRITE, Call, Choose, Fault, Killed, Rewrite
 from tests.service.reliability.service import Endpoint, Process, new_store, random_bits
@@ -53,6 +53,8 @@ NUMBER_BITS = 16
 TWO_DAYS = 2 * 24 * 3600
 UNUSED_SECONDS = 2 * 24 * 3600
 """After this time a tree is unused for a retention of one day."""
+DAYS = 30
+"""For so many days the trash keeps what is deleted."""
 ABANDONED_SECONDS = 600
 """The age at which the sweep gives up an unfinished creation."""
 NOT_YET_SILENT_SECONDS = 3600
@@ -227,6 +229,26 @@ def dead(endpoint: Endpoint) -> World:
 def dead_family(endpoint: Endpoint) -> World:
     """Return the world of a deleted tree with a child; the deleting process was killed at once."""
     return build(endpoint, _family, _dead_family)
+
+
+def trashed(endpoint: Endpoint) -> World:
+    """Return the world of a family in the trash."""
+    return build(endpoint, _family, _trashed)
+
+
+def child_trashed(endpoint: Endpoint) -> World:
+    """Return the world of a tree whose child is in the trash, with what that has started."""
+    return build(endpoint, _family, _child_trashed)
+
+
+def half_trashed(endpoint: Endpoint) -> World:
+    """Return the world of a family in the trash; the deleting process was killed at once."""
+    return build(endpoint, _family, _half_trashed)
+
+
+def half_restored(endpoint: Endpoint) -> World:
+    """Return the world of a family in the trash; the restoring process was killed at once."""
+    return build(endpoint, _family, _trashed, _half_restored)
 
 
 def dead_offered(endpoint: Endpoint) -> World:
@@ -534,6 +556,28 @@ def _named_again(_store: Store, process: Process, made: dict[str, str]) -> None:
     _remove(process, OTHER)
 
 
+def _trashed(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    assert in_days(process).ask("deleteConversation", ANN, conversationId=ROOT).status == 204
+
+
+def _child_trashed(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    assert in_days(process).ask("deleteConversation", ANN, conversationId=CHILD).status == 204
+
+
+def _half_trashed(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    killed_at_write(store, 1, "deleteConversation", ANN, days=DAYS, conversationId=ROOT)
+
+
+def _half_restored(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    killed_at_write(store, 1, "restoreConversation", ANN, conversationId=ROOT)
+
+
+def in_days(process: Process) -> Process:
+    """Return the process, for which the trash keeps what is deleted."""
+    process.deleted_days = DAYS
+    return process
+
+
 def _delete_family(_store: Store, process: Process, _made: dict[str, str]) -> None:
     assert process.ask("deleteConversation", ANN, conversationId=ROOT).status == 204
 
@@ -630,9 +674,17 @@ def begin(store: Store, asked: Mapping[str, Any], *, steps: int) -> None:
 
 
 def killed_at_write(
-    store: Store, number: int, name: str, caller: Caller, /, *, rewrite: Rewrite | None = None, **given: Any
+    store: Store,
+    number: int,
+    name: str,
+    caller: Caller,
+    /,
+    *,
+    rewrite: Rewrite | None = None,
+    days: int = 0,
+    **given: Any,
 ) -> None:
-    """Run an operation, and kill its process after so many writes."""
+    """Run an operation, and kill its process after so many writes. days: those of the trash."""
     writes = 0
 
     def choose(call: Call) -> Fault | None:
@@ -640,8 +692,10 @@ def killed_at_write(
         writes += call.operation == WRITE
         return Fault.KILL_AFTER if call.operation == WRITE and writes == number else None
 
+    process = Process(store, choose, rewrite=rewrite)
+    process.deleted_days = days
     try:
-        raise AssertionError(Process(store, choose, rewrite=rewrite).ask(name, caller, **given))
+        raise AssertionError(process.ask(name, caller, **given))
     except Killed:
         pass
 
@@ -778,6 +832,15 @@ def change(
 
 def delete(name: str, caller: Caller, /, *, of: Any = family, repeated: int = 404, **given: Any) -> Operation:
     return change(name, caller, of=of, repeated=repeated, **given)
+
+
+def into_trash(caller: Caller, conversation_id: str, *, of: Any = family, **given: Any) -> Operation:
+    """Return the deletion of a tree that can be restored."""
+
+    def run(process: Process, _world: World, _key: str | None) -> Answer:
+        return in_days(process).ask("deleteConversation", caller, conversationId=conversation_id, **given)
+
+    return Operation(run, name="deleteConversation", of=of, repeated=404)
 
 
 def read(name: str, caller: Caller, /, *, of: Any = family, **given: Any) -> Operation:
@@ -980,6 +1043,15 @@ def run_erasures(process: Process) -> None:
 def delete_unused(process: Process) -> None:
     """Delete the trees that nobody has used for a day, as a sweep does."""
     retention.delete_unused(process.table, Mailbox().queue, days=1)
+
+
+def empty_trash(process: Process) -> None:
+    """End the time of the trees in the trash, as a sweep does when it is over."""
+    trash.empty_trash(process.table, Mailbox().queue, days=0, report=_raised)
+
+
+def _raised(error: Exception) -> None:
+    raise error
 
 
 def _sweep(process: Process) -> None:
@@ -1240,6 +1312,17 @@ OPERATIONS: dict[str, Operation] = {
     "decline": delete("deleteTransfer", BOB, of=offered, transferId="<transfer>"),
     "accept": post("acceptTransfer", BOB, of=offered, transferId="<transfer>"),
     "delete": delete("deleteConversation", ANN, conversationId=ROOT),
+    "delete into the trash": into_trash(ANN, ROOT),
+    "delete into the trash where an answer is written": into_trash(ANN, FORK, of=answering),
+    "remove the last branch into the trash": into_trash(ANN, UNTITLED, of=untitled, scope="branch"),
+    "restore": change("restoreConversation", ANN, of=trashed, conversationId=FORK),
+    "restore a child": change("restoreConversation", ANN, of=child_trashed, conversationId=CHILD),
+    "restore as an admin": change("adminRestoreConversation", ROOT_CALLER, of=trashed, conversationId=ROOT),
+    "delete for good": delete("deleteConversation", ANN, of=trashed, conversationId=ROOT),
+    "list the trash": read("listTrash", ANN, of=trashed),
+    "the sweep, on the trash": work(empty_trash, of=trashed, in_seconds=1),
+    "the worker, on a tree in the trash": work(run_deletion(ROOT), of=half_trashed),
+    "the worker, on a restoring": work(run_deletion(ROOT), of=half_restored),
     "delete where an answer is written": delete("deleteConversation", ANN, of=answering, conversationId=FORK),
     "delete by its fork": delete("deleteConversation", ANN, conversationId=FORK),
     "remove a branch": _remove_branch(ANN, FORK),

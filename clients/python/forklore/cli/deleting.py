@@ -22,7 +22,7 @@ def is_sure(question: str, *, yes: bool) -> bool:
     return typer.confirm(question, err=True)
 
 
-def delete(shell: Shell, reference: str, *, whole: bool, yes: bool) -> int | None:
+def delete(shell: Shell, reference: str, *, whole: bool, yes: bool, for_good: bool = False) -> int | None:
     """Delete a branch, or its whole tree, and the name that it is given by. Return the exit code.
 
     A name whose conversation is gone is deleted alone.
@@ -38,7 +38,7 @@ def delete(shell: Shell, reference: str, *, whole: bool, yes: bool) -> int | Non
         return NO
     try:
         if whole:
-            doomed.delete_tree()
+            doomed.delete_tree(for_good=for_good or None)
         else:
             doomed.delete()
     except NotFoundError:

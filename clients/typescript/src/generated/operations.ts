@@ -818,6 +818,26 @@ export interface TransferPage {
 	data: Transfer[];
 }
 
+/** Deleted fork trees, the newest tree first. */
+export interface TrashPage {
+	afterCursor: string | null;
+	data: Trashed[];
+}
+
+/**
+ * A deleted fork tree that can be restored, as its current branch.
+ *
+ * `keptUntil`: when it is removed, if nobody restores it before.
+ */
+export interface Trashed {
+	createdAt: string;
+	deletedAt: string;
+	id: string;
+	keptUntil: string;
+	ownerUserId: string;
+	title: string | null;
+}
+
 /** What to replace; `title: null` clears it. */
 export interface UpdateConversation {
 	metadata?: Record<string, unknown> | null | undefined;
@@ -888,6 +908,19 @@ export type UpdateConversationArguments = {
 export type DeleteConversationArguments = {
 	conversationId: string;
 	scope?: Scope | undefined;
+	forGood?: boolean | undefined;
+};
+
+/** What `listTrash` takes. */
+export type ListTrashArguments = {
+	wait?: number | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
+/** What `restoreConversation` takes. */
+export type RestoreConversationArguments = {
+	conversationId: string;
 };
 
 /** What `forkConversation` takes. */
@@ -1150,6 +1183,15 @@ export type AdminGetConversationArguments = {
 	wait?: number | undefined;
 };
 
+/** What `adminListTrash` takes. */
+export type AdminListTrashArguments = {
+	justification?: string | undefined;
+	wait?: number | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+	userId: string;
+};
+
 /** What `adminListForks` takes. */
 export type AdminListForksArguments = {
 	conversationId: string;
@@ -1267,6 +1309,13 @@ export type AdminDeleteConversationArguments = {
 	conversationId: string;
 	justification?: string | undefined;
 	scope?: Scope | undefined;
+	forGood?: boolean | undefined;
+};
+
+/** What `adminRestoreConversation` takes. */
+export type AdminRestoreConversationArguments = {
+	conversationId: string;
+	justification?: string | undefined;
 };
 
 /** What `adminDeleteName` takes. */
@@ -1345,12 +1394,28 @@ export interface Operations {
 	/**
 	 * Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 	 *
-	 * Every tree started from what is deleted goes with it. The tree is for the owner. A branch is for
-	 * managers: other branches keep what they inherited from it. Deleting the last branch is deleting
-	 * the tree. 202 says that closing a very wide tree goes on in the background. The ids cannot be
-	 * used again for 30 days.
+	 * Every tree started from what is deleted goes with it. The tree is for the owner, who can restore
+	 * it while it is in the trash; `forGood` takes it out, or never puts it there. A branch is for
+	 * managers, and cannot be restored: other branches keep what they inherited from it. Deleting the
+	 * last branch is deleting the tree. 202 says that closing a very wide tree goes on in the
+	 * background. An id cannot be used again for 30 days after its tree has left the trash.
 	 */
 	deleteConversation(given: DeleteConversationArguments, options?: Sent): Promise<void>;
+	/**
+	 * List the fork trees that you have deleted and can restore, the newest tree first.
+	 *
+	 * What went only with the conversation that had started it comes back with that, and is not
+	 * listed. A page may be short, even empty: only an `afterCursor` of null ends the list.
+	 */
+	listTrash(given?: ListTrashArguments, options?: Sent): Promise<TrashPage>;
+	/**
+	 * Restore the deleted fork tree of a conversation, with all that was deleted with it.
+	 *
+	 * For the owner. Members, names, lists and attachments are as they were, and its retention begins
+	 * anew. A conversation that is not deleted is answered as it is. What had been started by a
+	 * conversation comes back after that one.
+	 */
+	restoreConversation(given: RestoreConversationArguments, options?: Sent): Promise<ConversationDetails>;
 	/**
 	 * Fork a conversation before or after an entry, or at its head. Nothing is copied.
 	 *
@@ -1639,6 +1704,12 @@ export interface Operations {
 	 */
 	adminGetConversation(given: AdminGetConversationArguments, options?: Sent): Promise<AdminConversation>;
 	/**
+	 * List the fork trees that a user has deleted and can restore, the newest tree first.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminListTrash(given: AdminListTrashArguments, options?: Sent): Promise<TrashPage>;
+	/**
 	 * List every conversation of the fork tree, the root and the asked one included, oldest first.
 	 *
 	 * For callers with the role `auditor`; `admin` implies `auditor`.
@@ -1723,6 +1794,12 @@ export interface Operations {
 	 */
 	adminDeleteConversation(given: AdminDeleteConversationArguments, options?: Sent): Promise<void>;
 	/**
+	 * Restore the deleted fork tree of any conversation.
+	 *
+	 * For callers with the role `admin`; `admin` implies `auditor`.
+	 */
+	adminRestoreConversation(given: AdminRestoreConversationArguments, options?: Sent): Promise<AdminConversation>;
+	/**
 	 * Delete a name of any user; its conversation stays as it is.
 	 *
 	 * For callers with the role `admin`; `admin` implies `auditor`.
@@ -1762,6 +1839,8 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	getConversation: {"method": "GET", "path": "/v1/conversations/{conversationId}", "isRead": true, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	updateConversation: {"method": "PATCH", "path": "/v1/conversations/{conversationId}", "hasBody": true, "takesIfMatch": true, "lengthsMax": {"title": 500}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	deleteConversation: {"method": "DELETE", "path": "/v1/conversations/{conversationId}"},
+	listTrash: {"method": "GET", "path": "/v1/trash", "isRead": true, "answers": ["afterCursor", "data"]},
+	restoreConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/restore", "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	forkConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/fork", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"agentId": 255, "atEntryId": 1000, "atKey": 128, "title": 500}, "answers": []},
 	promoteConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/promote", "takesKey": true},
 	listForks: {"method": "GET", "path": "/v1/conversations/{conversationId}/forks", "isRead": true, "answers": ["afterCursor", "data"]},
@@ -1802,6 +1881,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	getAttachment: {"method": "GET", "path": "/v1/attachments/{attachmentId}", "isRead": true, "lengthsMax": {"conversationId": 1000}, "answers": ["contentType", "createdAt", "id", "name", "sha256", "size", "state"]},
 	adminListConversations: {"method": "GET", "path": "/v1/admin/conversations", "isRead": true, "lengthsMax": {"agentId": 255, "justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminGetConversation: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
+	adminListTrash: {"method": "GET", "path": "/v1/admin/trash", "isRead": true, "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminListForks: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/forks", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
 	adminListChildren: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/children", "isRead": true, "lengthsMax": {"justification": 1000, "startedByEntryId": 1000}, "answers": ["afterCursor", "data"]},
 	adminLookUpEntry: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/entries/lookup", "isRead": true, "lengthsMax": {"justification": 1000, "key": 128}, "answers": ["channel", "content", "contentType", "conversationId", "createdAt", "id", "parentId", "userId"]},
@@ -1816,6 +1896,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	adminLookUpName: {"method": "GET", "path": "/v1/admin/names/lookup", "isRead": true, "lengthsMax": {"clientId": 255, "justification": 1000, "name": 255, "userId": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt", "userId"]},
 	adminGetAttachment: {"method": "GET", "path": "/v1/admin/attachments/{attachmentId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["contentType", "createdAt", "id", "name", "sha256", "size", "state"]},
 	adminDeleteConversation: {"method": "DELETE", "path": "/v1/admin/conversations/{conversationId}", "lengthsMax": {"justification": 1000}},
+	adminRestoreConversation: {"method": "POST", "path": "/v1/admin/conversations/{conversationId}/restore", "lengthsMax": {"justification": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	adminDeleteName: {"method": "DELETE", "path": "/v1/admin/names", "lengthsMax": {"clientId": 255, "justification": 1000, "name": 255, "userId": 255}},
 	adminListAttachments: {"method": "GET", "path": "/v1/admin/attachments", "isRead": true, "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminRemoveAttachment: {"method": "DELETE", "path": "/v1/admin/attachments/{attachmentId}", "lengthsMax": {"justification": 1000}},

@@ -80,6 +80,12 @@ class ListAttachments(ListPage, Justified):
     user_id: fields.UserId
 
 
+class AdminListTrash(ListPage, Justified):
+    """Whose deleted fork trees to list."""
+
+    user_id: fields.UserId
+
+
 class AdminListNames(ListPage, Justified):
     """Whose names to list: those of all clients."""
 

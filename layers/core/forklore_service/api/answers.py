@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # a function loads only the use cases of its own operations
     from forklore_service.usecases.attachments import reading as files
     from forklore_service.usecases.attachments import uploading
     from forklore_service.usecases.people import sharing
-    from forklore_service.usecases.reading import ancestors, comparing, search
+    from forklore_service.usecases.reading import ancestors, comparing, search, trash_list
     from forklore_service.usecases.reading import entries as listing
     from forklore_service.usecases.shared import appended as appending
     from forklore_service.usecases.shared import loading, syncing
@@ -137,6 +137,27 @@ class ConversationPage(TypedDict):
     """Conversations in the list's order."""
 
     data: list[Conversation]
+    afterCursor: Cursor
+
+
+class Trashed(TypedDict):
+    """A deleted fork tree that can be restored, as its current branch.
+
+    `keptUntil`: when it is removed, if nobody restores it before.
+    """
+
+    id: Id
+    title: str | None
+    ownerUserId: str
+    createdAt: Time
+    deletedAt: Time
+    keptUntil: Time
+
+
+class TrashPage(TypedDict):
+    """Deleted fork trees, the newest tree first."""
+
+    data: list[Trashed]
     afterCursor: Cursor
 
 
@@ -903,6 +924,18 @@ def transfer(transfer: "model.Transfer") -> Transfer:
         "fromUserId": transfer.from_user_id,
         "toUserId": transfer.to_user_id,
         "createdAt": transfer.created_at,
+    }
+
+
+def trashed(one: "trash_list.Trashed", *, days: int) -> Trashed:
+    """Return a tree in the trash. days: for how long trees stay there."""
+    return {
+        "id": one.group.current,
+        "title": one.title,
+        "ownerUserId": one.group.owner,
+        "createdAt": one.group.created_at,
+        "deletedAt": one.group.trashed_at or "",
+        "keptUntil": one.kept_until(days),
     }
 
 

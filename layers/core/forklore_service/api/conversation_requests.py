@@ -56,6 +56,7 @@ class DeleteConversation(Request):
     """What to delete: the conversation's whole fork tree, or this branch of it alone."""
 
     scope: Annotated[Scope, fields.one_of(Scope)] = Scope.TREE
+    for_good: fields.Truth = False
 
 
 class ForkConversation(Described):

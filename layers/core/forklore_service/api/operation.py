@@ -57,7 +57,8 @@ class Service(NamedTuple):
     """What operations work with, and the settings of the deployment.
 
     table: the table of this request. queue: takes the messages for the worker. delete_wait_s: how
-    long the items of a deleted tree are kept. justification_required: for administration.
+    long the items of a deleted tree are kept. deleted_days: for how long a deleted tree can be
+    restored; 0: it cannot. justification_required: for administration.
     attachment_bytes_max: of one that is uploaded. user_attachment_bytes_max: of all of one user
     together; 0: any number.
     """
@@ -65,6 +66,7 @@ class Service(NamedTuple):
     table: Table
     queue: Queue
     delete_wait_s: int = WAIT_SECONDS
+    deleted_days: int = 0
     justification_required: bool = False
     attachment_bytes_max: int = ATTACHMENT_BYTES_MAX
     user_attachment_bytes_max: int = 0

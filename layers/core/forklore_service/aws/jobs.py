@@ -49,7 +49,7 @@ def sweep(context: Any) -> None:
     deletions if these fail as a whole. Raises SweepFailed, and RuntimeError for a wrong setting.
     """
     from forklore_service.usecases.background import sweeper
-    from forklore_service.usecases.deletion import retention  # the worker does not need them
+    from forklore_service.usecases.deletion import retention, trash  # the worker does not need them
 
     settings = ServiceSettings.from_environment()
     watch, usage = Stopwatch(), Consumption()
@@ -60,6 +60,7 @@ def sweep(context: Any) -> None:
     try:
         table = _table_until_the_end(context, usage)
         swept = sweeper.sweep(table, open_queue(), report=report)
+        trash.empty_trash(table, open_queue(), days=settings.days_in_trash, report=report)
     except Exception as error:  # noqa: BLE001 (logged here without its text)
         report(error)
         raise SweepFailed from None  # Lambda logs what is raised, with its text

@@ -43,6 +43,7 @@ def service_for(context: Any, usage: Consumption, settings: ServiceSettings) -> 
         open_table().within(seconds, usage=usage),
         open_queue(),
         delete_wait_s=settings.delete_wait_s,
+        deleted_days=settings.days_in_trash,
         justification_required=settings.justification_required,
         attachment_bytes_max=settings.attachment_bytes_max,
         user_attachment_bytes_max=settings.user_attachment_bytes_max,

@@ -7,8 +7,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from forklore_service.domain.meaning import Nearness
+from forklore_service.domain.retention import days_in_trash
 from forklore_service.domain.tree import WAIT_SECONDS
-from forklore_service.limits import ATTACHMENT_BYTES_MAX, RETENTION_DAYS_MAX
+from forklore_service.limits import ATTACHMENT_BYTES_MAX, DELETED_DAYS_MAX, RETENTION_DAYS_MAX
 from forklore_service.storage.clock import Clock
 from forklore_service.storage.connection import Connection
 from forklore_service.storage.consumption import UNREAD, Consumption
@@ -47,7 +48,8 @@ class ServiceSettings(NamedTuple):
     """The settings of a deployment.
 
     dynamodb_endpoint: None for AWS's own. queue_url: None for no worker. delete_wait_s: how long
-    the items of a deleted tree are kept. direct_roles: whether a direct invocation may name roles.
+    the items of a deleted tree are kept. deleted_days: for how long a deleted tree can be restored;
+    0: it cannot. direct_roles: whether a direct invocation may name roles.
     direct_users: in direct invocation, clients with patterns of the users that they may speak for;
     empty: all may for all.
     justification_required: whether each request for administration needs one.
@@ -64,6 +66,7 @@ class ServiceSettings(NamedTuple):
     dynamodb_endpoint: str | None = None
     queue_url: str | None = None
     delete_wait_s: int = WAIT_SECONDS
+    deleted_days: int = 0
     direct_roles: bool = False
     justification_required: bool = False
     user_requests_per_minute: int = 0
@@ -76,6 +79,11 @@ class ServiceSettings(NamedTuple):
     user_attachment_bytes_max: int = 0
     entries_per_conversation: int = 0
     recall: str = NO_MODEL
+
+    @property
+    def days_in_trash(self) -> int:
+        """For how many days a deleted tree can be restored: no longer than the retention."""
+        return days_in_trash(self.deleted_days, self.retention_days)
 
     @classmethod
     def from_environment(cls) -> "ServiceSettings":
@@ -92,6 +100,9 @@ class ServiceSettings(NamedTuple):
         days = _whole("FORKLORE_RETENTION_DAYS")
         if days > RETENTION_DAYS_MAX:
             raise RuntimeError(f"set FORKLORE_RETENTION_DAYS to days from 0 to {RETENTION_DAYS_MAX}")
+        deleted_days = _whole("FORKLORE_DELETED_DAYS")
+        if deleted_days > DELETED_DAYS_MAX:
+            raise RuntimeError(f"set FORKLORE_DELETED_DAYS to days from 0 to {DELETED_DAYS_MAX}")
         attachment_bytes = _whole("FORKLORE_ATTACHMENT_MEGABYTES") * MEGABYTE or ATTACHMENT_BYTES_MAX
         if attachment_bytes > ATTACHMENT_BYTES_MAX:
             most = ATTACHMENT_BYTES_MAX // MEGABYTE
@@ -105,6 +116,7 @@ class ServiceSettings(NamedTuple):
             os.environ.get("FORKLORE_QUEUE") or None,
             int(wait),
             direct_roles=_chosen("FORKLORE_DIRECT_ROLES", no="refused", yes="allowed"),
+            deleted_days=deleted_days,
             retention_days=days,
             direct_users=_clients_with_users("FORKLORE_DIRECT_USERS"),
             logs_users=_chosen("FORKLORE_LOG_USERS", no="hashed", yes="plain"),

@@ -763,6 +763,17 @@ def all_trees(group_id: str, created_at: str) -> tuple[str, str]:
     return f"TREES#{shard}", f"{created_at}#{group_id}"
 
 
+def trashed_tree(group_id: str, trashed_at: str) -> tuple[str, str]:
+    """Return the partition and sort key in the same index of a tree that is in the trash."""
+    shard = hashlib.sha256(group_id.encode()).digest()[0] % TREE_SHARDS
+    return f"TRASH#{shard}", f"{trashed_at}#{group_id}"
+
+
+def trash_range(shard: int, *, after: ListKey, before: str) -> SortRange:
+    """Return the range of one shard of the trees in the trash: after a place, put there before."""
+    return SortRange(f"TRASH#{shard}", after.just_after, before)
+
+
 def old_trees_range(shard: int, *, after: ListKey, before: str) -> SortRange:
     """Return the range of one shard of that index after a place, and made before a time."""
     return SortRange(f"TREES#{shard}", after.just_after, before)

@@ -57,9 +57,10 @@ class UnusedTree(NamedTuple):
 def used_at(group: Group, heads: Mapping[str, Head]) -> str:
     """Return when a tree was last used. heads: all its HEADs.
 
-    That is when a conversation was made, appended to, changed, promoted or removed.
+    That is when a conversation was made, appended to, changed, promoted, removed or restored.
     """
-    return max([group.used_at or group.created_at, *(head.updated_at for head in heads.values())])
+    of_tree = [group.used_at or group.created_at, group.restored_at or ""]
+    return max([*of_tree, *(head.updated_at for head in heads.values())])
 
 
 def unused_before(now_ms: int, days: int) -> str:
@@ -71,3 +72,12 @@ def is_exempt(conversation: Conversation) -> bool:
     """Tell whether a conversation keeps its tree."""
     name, value = EXEMPT
     return conversation.described.tags.get(name) == value
+
+
+def days_in_trash(deleted_days: int, retention_days: int) -> int:
+    """Return for how many days a deleted tree stays in the trash: never longer than the retention.
+
+    >>> days_in_trash(30, 0), days_in_trash(30, 7)
+    (30, 7)
+    """
+    return min(deleted_days, retention_days) if retention_days else deleted_days

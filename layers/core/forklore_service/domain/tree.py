@@ -21,11 +21,17 @@ seconds. The time is taken before the tombstone is written, which may take nearl
 
 
 class State(StrEnum):
-    """The state of a tree: being made, in use, or being deleted."""
+    """The state of a tree: being made, in use, in the trash or on its way back, being deleted."""
 
     CREATING = "creating"
     LIVE = "live"
+    TRASHED = "trash"
+    RESTORING = "restoring"
     DELETING = "tombstone"
+
+
+KEPT = (State.LIVE, State.TRASHED, State.RESTORING)
+"""The states of a tree that may be used, or used again."""
 
 
 class MemberChange(NamedTuple):
@@ -67,8 +73,10 @@ class Group(NamedTuple):
     child_key: the key of the tree's CHILD item in the parent's tree. None: no conversation started
     this tree.
     nonce: the mark of the request that made the tree. deleted_at: when the tree got its tombstone.
+    trashed_at: when it was put into the trash, or what had started it was; of a tree that is not
+    live. restored_at: when it was last restored.
     never_live: whether the tree got its tombstone before it was live. If so, its id is free again.
-    cascaded: whether it got its tombstone only because what had started it was deleted.
+    cascaded: whether it is deleted, or in the trash, only because what had started it was deleted.
     embedded: whether an entry has ever had vectors.
     shelf: among which trees its vectors are found: those of the user who owned it when its first
     entry was embedded. It never changes.
@@ -93,6 +101,8 @@ class Group(NamedTuple):
     child_key: Key | None = None
     nonce: str | None = None
     deleted_at: str | None = None
+    trashed_at: str | None = None
+    restored_at: str | None = None
     never_live: bool = False
     cascaded: bool = False
     embedded: bool = False
@@ -101,6 +111,15 @@ class Group(NamedTuple):
     @property
     def is_live(self) -> bool:
         return self.state is State.LIVE
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it is live or may be again, so that background work goes on in it."""
+        return self.state in KEPT
+
+    def went_with(self, parent: "Group") -> bool:
+        """Tell whether it was put into the trash with the tree that started it."""
+        return self.cascaded and self.trashed_at is not None and self.trashed_at == parent.trashed_at
 
     @property
     def current(self) -> str:
@@ -227,11 +246,15 @@ class ChildRow(NamedTuple):
 
 
 class HeadRow(NamedTuple):
-    """What HEAD names of a conversation. answer_id: an answer that is being written in it."""
+    """What HEAD names of a conversation. answer_id: an answer that is being written in it.
+
+    is_shut: whether nothing can be appended, because the tree is in the trash.
+    """
 
     conversation_id: str
     owner: str
     answer_id: str | None
+    is_shut: bool = False
 
 
 class ForkRecord(NamedTuple):

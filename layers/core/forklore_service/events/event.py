@@ -25,6 +25,7 @@ class DetailType(StrEnum):
     BRANCH_PROMOTED = "BranchPromoted"
     BRANCH_DELETED = "BranchDeleted"
     TREE_DELETED = "TreeDeleted"
+    TREE_RESTORED = "TreeRestored"
     MEMBERSHIP_CHANGED = "MembershipChanged"
     OWNERSHIP_TRANSFERRED = "OwnershipTransferred"
 

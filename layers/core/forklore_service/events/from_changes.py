@@ -229,18 +229,21 @@ def _bytes(fields: dict[str, Any]) -> int:
 
 
 def _of_group(change: Change, was: Group, now: Group) -> Iterable[Event]:
-    """Tell what has happened to a live tree."""
+    """Tell what has happened to a live tree, or that it is live again."""
+    if was.state is State.RESTORING and now.is_live and not was.cascaded:
+        yield _event(
+            change,
+            DetailType.TREE_RESTORED,
+            now.restored_at,
+            ownerUserId=now.owner,
+            restoredAt=now.restored_at,
+        )
     if not was.is_live:
         return
-    if now.state is State.DELETING:
+    if not now.is_live:
+        at = now.trashed_at or now.deleted_at
         if not now.cascaded:
-            yield _event(
-                change,
-                DetailType.TREE_DELETED,
-                now.deleted_at,
-                ownerUserId=now.owner,
-                deletedAt=now.deleted_at,
-            )
+            yield _event(change, DetailType.TREE_DELETED, at, ownerUserId=now.owner, deletedAt=at)
         return
     if now.current != was.current:
         yield _event(

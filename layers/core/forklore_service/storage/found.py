@@ -150,6 +150,11 @@ class Found:
     def head(self, group_id: str, conversation_id: str) -> Head | None:
         return self._value(keys.head(group_id, conversation_id), items.head)
 
+    def is_open(self, group_id: str, conversation_id: str) -> bool:
+        """Tell whether a HEAD was read, and is not shut."""
+        item = self._items.get(keys.head(group_id, conversation_id))
+        return item is not None and items.SHUT not in item
+
     def branch(self, conversation: Key, head: Key) -> tuple[Conversation, BranchTip] | None:
         """Return a conversation with what its HEAD shows in a list; None if not both were found."""
         if conversation not in self._items or head not in self._items:

@@ -299,15 +299,19 @@ def changes(item: Item) -> int:
 
 def last(item: Item) -> EntryId:
     """Return the last own entry that a HEAD names, or its floor."""
-    return EntryId(item["last"]["S"])
+    return EntryId(item["last" if "last" in item else SHUT]["S"])
 
 
-HEAD_ROW = ("owner", "answer")
+SHUT = "shut"
+"""The attribute of a HEAD in the trash that holds `last`, on which every append depends."""
+LAST = ("last", SHUT)
+"""The attributes of HEAD that `last` reads."""
+HEAD_ROW = ("owner", "answer", SHUT)
 """The attributes of HEAD that `head_row` reads."""
 
 
 def head_row(item: Item) -> HeadRow:
-    return HeadRow(keys.in_head(item["SK"]["S"]), item["owner"]["S"], answer_id(item))
+    return HeadRow(keys.in_head(item["SK"]["S"]), item["owner"]["S"], answer_id(item), SHUT in item)
 
 
 def answer_id(item: Item) -> str | None:
@@ -316,7 +320,7 @@ def answer_id(item: Item) -> str | None:
 
 
 def head(item: Item) -> Head:
-    return _HEAD.value(plain(item))
+    return _HEAD.value(plain({**item, "last": item[SHUT]} if SHUT in item else item))
 
 
 _MEMBER = Codec(Member)

@@ -160,7 +160,7 @@ class Reads:
 
     def last_entries(self, group_id: str) -> Iterator[tuple[str, EntryId]]:
         """Yield each conversation of a tree with the last own entry that its HEAD names."""
-        rows = self._source.query(keys.heads_range(group_id), only=("last",))
+        rows = self._source.query(keys.heads_range(group_id), only=items.LAST)
         return ((keys.in_head(_sort(row)), items.last(row)) for row in rows)
 
     def members(self, group_id: str) -> Iterator[Member]:

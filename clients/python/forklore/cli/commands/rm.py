@@ -1,5 +1,7 @@
 """`forklore rm`: delete a whole fork tree."""
 
+from typing import Annotated
+
 import typer
 
 from forklore.cli.deleting import delete
@@ -7,15 +9,20 @@ from forklore.cli.parameters import ConversationArgument, Yes
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 
+ForGood = Annotated[bool, typer.Option("--for-good", help="Without the trash, or out of it.")]
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
     @command(app, "rm", example="forklore rm trip --yes")
-    def rm(shell: Shell, conversation: ConversationArgument, yes: Yes = False) -> int | None:
+    def rm(
+        shell: Shell, conversation: ConversationArgument, for_good: ForGood = False, yes: Yes = False
+    ) -> int | None:
         """Delete the whole fork tree of a conversation, and the name that it is given by.
 
-        All its branches go, and every tree that was started from it. It cannot be undone.
-        `forklore branch -d` deletes one branch.
+        All its branches go, and every tree that was started from it. While `forklore trash` lists
+        it, `forklore undelete` brings all back, but for the name. `forklore branch -d` deletes one
+        branch, for good.
         """
-        return delete(shell, conversation, whole=True, yes=yes)
+        return delete(shell, conversation, whole=True, yes=yes, for_good=for_good)

@@ -224,6 +224,15 @@ class AsyncForklore:
 
         return AsyncPages(fetch)
 
+    def trash(self) -> AsyncPages[results.Trashed]:
+        """Return the caller's deleted trees that `conversation(id).restore` brings back."""
+
+        async def fetch(cursor: str | None) -> Page[results.Trashed]:
+            page = await self.api.list_trash(limit=PAGE_ROWS, after_cursor=cursor)
+            return Page(page.data, page.after_cursor)
+
+        return AsyncPages(fetch)
+
     def search(
         self, query: str, *, page_rows: int | None = None, **chosen: Unpack[SearchArguments]
     ) -> AsyncPages[results.Hit]:

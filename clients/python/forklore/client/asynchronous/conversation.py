@@ -776,9 +776,23 @@ class AsyncConversation:
         """
         await self._api.delete_conversation(await self.resolve(), scope="branch")
 
-    async def delete_tree(self) -> None:
-        """Delete the whole fork tree, and every tree that was started from it."""
-        await self._api.delete_conversation(await self.resolve(), scope="tree")
+    async def delete_tree(self, *, for_good: bool | None = None) -> "AsyncConversation":
+        """Delete the whole fork tree, and every tree that was started from it.
+
+        Return the conversation by its id: its `restore` brings all back while the tree is in the
+        trash of the service. for_good: it is not put there, or is taken out.
+        """
+        deleted = AsyncConversation(self._api, await self.resolve())
+        await self._api.delete_conversation(deleted.id, scope="tree", for_good=for_good)
+        return deleted
+
+    async def restore(self) -> results.ConversationDetails:
+        """Bring a deleted fork tree back, with all that was deleted with it.
+
+        Raises NotFoundError if it is not in the caller's trash any more, and ConflictError with
+        `parent_deleted` if what started it is deleted.
+        """
+        return await self._api.restore_conversation(await self.resolve())
 
     async def archive(self) -> None:
         """Leave the fork tree out of one's own lists of conversations. It holds for nobody else."""

@@ -97,10 +97,6 @@ class Written(TypedDict, total=False):
     merged_up_to_entry_id: str | None
 
 
-class DeleteConversation(TypedDict, total=False):
-    scope: Literal["tree", "branch"] | None
-
-
 class LookUpEntry(TypedDict, total=False):
     key: Required[str]
 
@@ -111,6 +107,11 @@ class LookUpName(TypedDict, total=False):
 
 class GetAttachment(TypedDict, total=False):
     conversation_id: str | None
+
+
+class DeleteConversation(TypedDict, total=False):
+    scope: Literal["tree", "branch"] | None
+    for_good: bool | None
 
 
 class CompareConversations(TypedDict, total=False):
@@ -144,11 +145,7 @@ class AdminLookUpEntry(Justified, LookUpEntry, total=False):
     pass
 
 
-class AdminDeleteConversation(Justified, DeleteConversation, total=False):
-    pass
-
-
-class ListMemberships(Paged, Watched, total=False):
+class ListTrash(Paged, Watched, total=False):
     pass
 
 
@@ -164,15 +161,19 @@ class AdminGetAnswer(GetAnswer, Justified, total=False):
     pass
 
 
+class AdminDeleteConversation(DeleteConversation, Justified, total=False):
+    pass
+
+
 class AdminEraseUser(Keyed, Justified, total=False):
     user_id: Required[str]
 
 
-class ListForks(ListMemberships, total=False):
+class ListForks(ListTrash, total=False):
     missing: Literal["empty"] | None
 
 
-class ListChildren(ListMemberships, total=False):
+class ListChildren(ListTrash, total=False):
     started_by_entry_id: str | None
 
 
@@ -192,15 +193,15 @@ class RequestTransfer(Keyed, total=False):
     user_id: str | None
 
 
-class ListTransfers(ListMemberships, total=False):
+class ListTransfers(ListTrash, total=False):
     role: Literal["sender", "recipient", "all"] | None
 
 
-class ListNames(ListMemberships, total=False):
+class ListNames(ListTrash, total=False):
     prefix: str | None
 
 
-class AdminListMemberships(ListMemberships, Justified, total=False):
+class AdminListMemberships(ListTrash, Justified, total=False):
     pass
 
 
@@ -226,16 +227,16 @@ class UploadAttachment(LookUpName, total=False):
     content: str | None
 
 
+class AdminListTrash(AdminListMemberships, total=False):
+    user_id: Required[str]
+
+
 class AdminListForks(ListForks, Justified, total=False):
     pass
 
 
 class AdminListChildren(ListChildren, Justified, total=False):
     pass
-
-
-class AdminListNames(AdminListMemberships, total=False):
-    user_id: Required[str]
 
 
 class AdminDeleteName(AdminLookUpName, total=False):
@@ -324,7 +325,7 @@ class AdminSearchConversations(SearchConversations, Justified, total=False):
     user_id: str | None
 
 
-class ListConversations(ConversationsArguments, ListMemberships, total=False):
+class ListConversations(ConversationsArguments, ListTrash, total=False):
     pass
 
 
@@ -335,7 +336,7 @@ class ForkArguments(CreateConversation, total=False):
     if_match: str | None
 
 
-class ListEntries(EntriesArguments, ListMemberships, total=False):
+class ListEntries(EntriesArguments, ListTrash, total=False):
     channel: str | None
     before_cursor: str | None
     tail: bool | None

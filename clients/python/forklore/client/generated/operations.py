@@ -86,10 +86,32 @@ class Methods:
     ) -> None:
         """Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 
-        Every tree started from what is deleted goes with it. The tree is for the owner. A
-        branch is for managers: other branches keep what they inherited from it. Deleting the
-        last branch is deleting the tree. 202 says that closing a very wide tree goes on in
-        the background. The ids cannot be used again for 30 days.
+        Every tree started from what is deleted goes with it. The tree is for the owner, who
+        can restore it while it is in the trash; `for_good` takes it out, or never puts it
+        there. A branch is for managers, and cannot be restored: other branches keep what they
+        inherited from it. Deleting the last branch is deleting the tree. 202 says that
+        closing a very wide tree goes on in the background. An id cannot be used again for 30
+        days after its tree has left the trash.
+        """
+
+    @operation("GET", "/v1/trash", results.TrashPage.of)
+    def list_trash(self, **given: Unpack[arguments.ListTrash]) -> results.TrashPage:
+        """List the fork trees that you have deleted and can restore, the newest tree first.
+
+        What went only with the conversation that had started it comes back with that, and is
+        not listed. A page may be short, even empty: only an `after_cursor` of null ends the
+        list.
+        """
+
+    @operation(
+        "POST", "/v1/conversations/{conversationId}/restore", results.ConversationDetails.of, has_body=False
+    )
+    def restore_conversation(self, conversation_id: str) -> results.ConversationDetails:
+        """Restore the deleted fork tree of a conversation, with all that was deleted with it.
+
+        For the owner. Members, names, lists and attachments are as they were, and its
+        retention begins anew. A conversation that is not deleted is answered as it is. What
+        had been started by a conversation comes back after that one.
         """
 
     @operation(
@@ -299,7 +321,7 @@ class Methods:
 
     @operation("GET", "/v1/conversations/{conversationId}/memberships", results.MembershipPage.of)
     def list_memberships(
-        self, conversation_id: str, **given: Unpack[arguments.ListMemberships]
+        self, conversation_id: str, **given: Unpack[arguments.ListTrash]
     ) -> results.MembershipPage:
         """List who may use the conversation's fork tree, oldest first.
 
@@ -480,6 +502,10 @@ class Methods:
         For every member of its fork tree.
         """
 
+    @operation("GET", "/v1/admin/trash", results.TrashPage.of)
+    def admin_list_trash(self, **given: Unpack[arguments.AdminListTrash]) -> results.TrashPage:
+        """List the fork trees that a user has deleted and can restore, the newest tree first."""
+
     @operation("GET", "/v1/admin/conversations/{conversationId}/forks", results.ForkPage.of)
     def admin_list_forks(
         self, conversation_id: str, **given: Unpack[arguments.AdminListForks]
@@ -590,7 +616,7 @@ class Methods:
         """
 
     @operation("GET", "/v1/admin/names", results.AdminNamePage.of)
-    def admin_list_names(self, **given: Unpack[arguments.AdminListNames]) -> results.AdminNamePage:
+    def admin_list_names(self, **given: Unpack[arguments.AdminListTrash]) -> results.AdminNamePage:
         """List all names of a user: those without a client, then client by client."""
 
     @operation("GET", "/v1/admin/names/lookup", results.AdminName.of)
@@ -616,10 +642,28 @@ class Methods:
     ) -> None:
         """Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 
-        Every tree started from what is deleted goes with it. The tree is for the owner. A
-        branch is for managers: other branches keep what they inherited from it. Deleting the
-        last branch is deleting the tree. 202 says that closing a very wide tree goes on in
-        the background. The ids cannot be used again for 30 days.
+        Every tree started from what is deleted goes with it. The tree is for the owner, who
+        can restore it while it is in the trash; `for_good` takes it out, or never puts it
+        there. A branch is for managers, and cannot be restored: other branches keep what they
+        inherited from it. Deleting the last branch is deleting the tree. 202 says that
+        closing a very wide tree goes on in the background. An id cannot be used again for 30
+        days after its tree has left the trash.
+        """
+
+    @operation(
+        "POST",
+        "/v1/admin/conversations/{conversationId}/restore",
+        results.AdminConversation.of,
+        has_body=False,
+    )
+    def admin_restore_conversation(
+        self, conversation_id: str, **given: Unpack[arguments.Justified]
+    ) -> results.AdminConversation:
+        """Restore the deleted fork tree of any conversation.
+
+        For the owner. Members, names, lists and attachments are as they were, and its
+        retention begins anew. A conversation that is not deleted is answered as it is. What
+        had been started by a conversation comes back after that one.
         """
 
     @operation("DELETE", "/v1/admin/names", nothing)
@@ -632,7 +676,7 @@ class Methods:
 
     @operation("GET", "/v1/admin/attachments", results.AdminAttachmentPage.of)
     def admin_list_attachments(
-        self, **given: Unpack[arguments.AdminListNames]
+        self, **given: Unpack[arguments.AdminListTrash]
     ) -> results.AdminAttachmentPage:
         """List the attachments that a user has uploaded, in the order of their `sha256`."""
 

@@ -99,6 +99,33 @@ class ConversationPage(Value):
 
 
 @result
+class Trashed(Value):
+    """A deleted fork tree that can be restored, as its current branch.
+
+    `keptUntil`: when it is
+    removed, if nobody restores it before."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"id": an_id}
+
+    id: str
+    title: str | None
+    owner_user_id: str
+    created_at: str
+    deleted_at: str
+    kept_until: str
+
+
+@result
+class TrashPage(Value):
+    """Deleted fork trees, the newest tree first."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Trashed.of)}
+
+    data: tuple[Trashed, ...]
+    after_cursor: str | None
+
+
+@result
 class Conversations(Value):
     """Equal forks that were made together."""
 

@@ -37,6 +37,12 @@ def list_conversations(request: CheckedRequest) -> answers.AdminConversationPage
     }
 
 
+def list_trash(request: CheckedRequest) -> answers.TrashPage:
+    """List the fork trees that a user has deleted and can restore, the newest tree first."""
+    query: admin_requests.AdminListTrash = request.query
+    return conversations.page_of_trash(request, query.user_id, "admin/trash")
+
+
 _OF_USERS = {
     operation.name: operation
     for operation in (
@@ -53,8 +59,15 @@ _OF_USERS = {
 
 _NOT_FOR_AUDITORS = {"checkHealth", "listTransfers", "getTransfer", "listEntriesByName"}
 """What a user may read and an auditor may not. tests/service/api/test_parameters.py says why."""
+_FOR_ADMINS = ("deleteConversation", "restoreConversation", "deleteName")
+"""What only a user's admin may do to what is theirs."""
 _CHANGES: Mapping[str, Mapping[str, Any]] = {
     "listConversations": {"query": admin_requests.AdminListConversations, "run": list_conversations},
+    "listTrash": {"query": admin_requests.AdminListTrash, "run": list_trash},
+    "restoreConversation": {
+        "answer": answers.AdminConversation,
+        "summary": "Restore the deleted fork tree of any conversation.",
+    },
     "searchConversations": {
         "body": admin_requests.AdminSearchConversations,
         "run": search.search_everybodys,
@@ -118,7 +131,7 @@ OPERATIONS = (
         for one in _OF_USERS.values()
         if one.is_read and one.name not in _NOT_FOR_AUDITORS
     ),
-    *(_for_role(ADMIN, _OF_USERS[name]) for name in ("deleteConversation", "deleteName")),
+    *(_for_role(ADMIN, _OF_USERS[name]) for name in _FOR_ADMINS),
     Operation(
         "adminListAttachments",
         "GET",

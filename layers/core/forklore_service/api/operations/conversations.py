@@ -4,6 +4,7 @@ import json
 
 from forklore_service.api import answers, conversation_requests, cursors, requests
 from forklore_service.api.operation import OF_TIME, Answer, CheckedRequest, Operation
+from forklore_service.api.requests import ListPage
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.listing import Filter, ListPlace
 from forklore_service.domain.model import Description, ForkPosition
@@ -15,9 +16,9 @@ from forklore_service.errors import (
     NotFoundError,
 )
 from forklore_service.usecases.branches import children, forks, promotion
-from forklore_service.usecases.deletion import branch_removal, tree_deletion
+from forklore_service.usecases.deletion import branch_removal, trash, tree_deletion
 from forklore_service.usecases.deletion.branch_removal import Scope
-from forklore_service.usecases.reading import conversation_lists, fork_lists
+from forklore_service.usecases.reading import conversation_lists, fork_lists, trash_list
 from forklore_service.usecases.shared.cursors import PageOf
 from forklore_service.usecases.shared.loading import ConversationDetails
 from forklore_service.usecases.shared.requests import Fork
@@ -83,10 +84,11 @@ def update_conversation(request: CheckedRequest) -> answers.Conversation:
 def delete_conversation(request: CheckedRequest) -> Answer[None]:
     """Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 
-    Every tree started from what is deleted goes with it. The tree is for the owner. A branch is
-    for managers: other branches keep what they inherited from it. Deleting the last branch is
-    deleting the tree. 202 says that closing a very wide tree goes on in the background. The ids
-    cannot be used again for 30 days.
+    Every tree started from what is deleted goes with it. The tree is for the owner, who can
+    restore it while it is in the trash; `forGood` takes it out, or never puts it there. A branch is
+    for managers, and cannot be restored: other branches keep what they inherited from it. Deleting
+    the last branch is deleting the tree. 202 says that closing a very wide tree goes on in the
+    background. An id cannot be used again for 30 days after its tree has left the trash.
     """
     query: conversation_requests.DeleteConversation = request.query
     is_branch = query.scope is Scope.BRANCH
@@ -97,8 +99,50 @@ def delete_conversation(request: CheckedRequest) -> Answer[None]:
         caller=request.caller,
         conversation_id=request.conversation_id,
         wait_s=request.service.delete_wait_s,
+        days=0 if query.for_good else request.service.deleted_days,
     )
     return Answer(204 if is_closed else 202, None)
+
+
+def list_trash(request: CheckedRequest) -> answers.TrashPage:
+    """List the fork trees that you have deleted and can restore, the newest tree first.
+
+    What went only with the conversation that had started it comes back with that, and is not
+    listed. A page may be short, even empty: only an `afterCursor` of null ends the list.
+    """
+    return page_of_trash(request, request.caller.user_id, "trash")
+
+
+def page_of_trash(request: CheckedRequest, user_id: str, resource: str) -> answers.TrashPage:
+    """Return a page of a user's trash. resource: what its cursors belong to."""
+    query: ListPage = request.query
+    page = trash_list.list_trash(
+        request.table,
+        user_id=user_id,
+        after=cursors.to_place(f"{resource}/{user_id}", query.after_cursor),
+        limit=query.limit,
+    )
+    days = request.service.deleted_days
+    return {
+        "data": [answers.trashed(one, days=days) for one in page.rows],
+        "afterCursor": cursors.of_place(f"{resource}/{user_id}", page.resume),
+    }
+
+
+def restore_conversation(request: CheckedRequest) -> answers.Conversation:
+    """Restore the deleted fork tree of a conversation, with all that was deleted with it.
+
+    For the owner. Members, names, lists and attachments are as they were, and its retention begins
+    anew. A conversation that is not deleted is answered as it is. What had been started by a
+    conversation comes back after that one.
+    """
+    details = trash.restore_conversation(
+        request.table,
+        request.service.queue,
+        caller=request.caller,
+        conversation_id=request.conversation_id,
+    )
+    return answers.conversation_for(request.caller, details)
 
 
 def list_conversations(request: CheckedRequest) -> answers.ConversationPage:
@@ -292,6 +336,15 @@ OPERATIONS = (
         status=204,
         also=(202,),
         errors=(403, 404),
+    ),
+    Operation("listTrash", "GET", "/v1/trash", list_trash, query=ListPage),
+    Operation(
+        "restoreConversation",
+        "POST",
+        f"{_ONE}/restore",
+        restore_conversation,
+        errors=(403, 404, 409),
+        repeats=True,
     ),
     Operation(
         "forkConversation",

@@ -16,6 +16,8 @@ Values = Mapping[str, Mapping[str, Any]]
 NO_VALUES: Values = MappingProxyType({})
 IS_NEW = "attribute_not_exists(PK)"
 IS_THERE = "attribute_exists(PK)"
+IS_OPEN = "attribute_exists(#last)"
+"""A HEAD is there, and its tree is not in the trash."""
 _NAME = re.compile(r"#(\w+)")
 
 

@@ -38,7 +38,7 @@ def begin(
     """
     values = {f":{name}": held for name, held in items.answering(answer).items()}
     sets = ", ".join(f"#{name[1:]} = {name}" for name in values)
-    condition = "attribute_exists(PK) AND attribute_not_exists(#answer)"
+    condition = f"{action.IS_OPEN} AND attribute_not_exists(#answer)"
     if seen is not None:
         condition, values[":seen"] = "#answer = :seen", text(seen)
     condition += _still(values, last=last, owner=owner)

@@ -8,7 +8,7 @@ from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Conversation, Head, Metrics, Tip, Words
 from forklore_service.storage import items
 from forklore_service.storage.actions import action
-from forklore_service.storage.actions.action import IS_THERE, Action, ActionKind
+from forklore_service.storage.actions.action import IS_OPEN, IS_THERE, Action, ActionKind
 from forklore_service.storage.items import number, text
 
 RETIRED_SECONDS = 30 * 24 * 3600
@@ -291,7 +291,7 @@ def _check_head(kind: ActionKind, group_id: str, conversation_id: str, last: Ent
     return action.check(
         kind,
         keys.head(group_id, conversation_id),
-        "#last = :last" if last else IS_THERE,
+        "#last = :last" if last else IS_OPEN,
         of=conversation_id,
         values={":last": text(last)} if last else {},
     )
@@ -305,7 +305,7 @@ def remove(conversation: Conversation, *, answer_id: str | None) -> list[Action]
     """
     group_id, conversation_id = conversation.group_id, conversation.conversation_id
     tree = keys.tree_row(group_id, conversation.created_at, conversation_id)
-    seen = f"{IS_THERE} AND attribute_not_exists(#answer)" if answer_id is None else "#answer = :seen"
+    seen = f"{IS_OPEN} AND attribute_not_exists(#answer)" if answer_id is None else "#answer = :seen"
     return [
         block_id(conversation_id, group_id),
         action.delete(
@@ -323,3 +323,19 @@ def remove(conversation: Conversation, *, answer_id: str | None) -> list[Action]
 def delete_head(group_id: str, conversation_id: str) -> Action:
     """Delete HEAD: nothing can be appended to the conversation any more."""
     return action.delete(ActionKind.HEAD, keys.head(group_id, conversation_id), of=conversation_id)
+
+
+def shut_head(group_id: str, conversation_id: str) -> Action:
+    """Shut a HEAD that is open: what every append depends on gets another name."""
+    return _turn_head(group_id, conversation_id, "SET #shut = #last REMOVE #last", IS_OPEN)
+
+
+def open_head(group_id: str, conversation_id: str) -> Action:
+    """Open a HEAD that is shut, as it was."""
+    change = "SET #last = #shut REMOVE #shut"
+    return _turn_head(group_id, conversation_id, change, "attribute_exists(#shut)")
+
+
+def _turn_head(group_id: str, conversation_id: str, change: str, condition: str) -> Action:
+    key = keys.head(group_id, conversation_id)
+    return action.update(ActionKind.HEAD, key, change, of=conversation_id, condition=condition)

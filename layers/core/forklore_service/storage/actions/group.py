@@ -7,7 +7,7 @@ from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Conversation, Head, JobKind, StartedBy
-from forklore_service.domain.tree import Group, Member, MemberChange, State
+from forklore_service.domain.tree import KEPT, Group, Member, MemberChange, State
 from forklore_service.storage import items, schema
 from forklore_service.storage.actions import action, job
 from forklore_service.storage.actions import conversation as conversation_actions
@@ -15,6 +15,9 @@ from forklore_service.storage.actions import member as member_parts
 from forklore_service.storage.actions.action import IS_NEW, IS_THERE, Action, ActionKind, Values
 from forklore_service.storage.items import number, text
 
+_KEPT: Values = {f":{state.name.lower()}": text(state) for state in KEPT}
+_IS_KEPT = f"#state IN ({', '.join(_KEPT)})"
+"""The tree is live, or in the trash, or on its way back."""
 MEMBERS_MAX = 500
 CONVERSATIONS_MAX = 10_000
 """A tree has at most so many conversations, so that reading all of them ends in time."""
@@ -196,7 +199,12 @@ def rename_changed_member(group_id: str, was: MemberChange, now: MemberChange) -
 
 
 def change_members(
-    tree: Group, change: MemberChange, *, owner: str | None = None, spreads: bool = False
+    tree: Group,
+    change: MemberChange,
+    *,
+    owner: str | None = None,
+    spreads: bool = False,
+    kept: bool = False,
 ) -> Action:
     """Count members of a live tree, note the change, and move the tree's version.
 
@@ -204,16 +212,18 @@ def change_members(
     still be the owner. The member is not changed while HEADs may still name them as their owner,
     and nobody is while an earlier change spreads.
     spreads: whether the change is for the children, too. A tree that had none when it was read must
-    have none still.
+    have none still. kept: whether the tree may also be in the trash.
     """
     by = (change.level is not None) - (change.was is not None)
     changes = "SET #memberChange = :change"
-    condition = f"{_NOT_SPREADING} AND (attribute_not_exists(#rewriting) OR #rewriting <> :target)"
+    is_there = _IS_KEPT if kept else "#state = :live"
+    condition = f"{is_there} AND attribute_not_exists(#spreading)"
+    condition += " AND (attribute_not_exists(#rewriting) OR #rewriting <> :target)"
     values: Values = {
         ":change": items.member_change_map(change),
         ":one": number(1),
         ":by": number(by),
-        ":live": text(State.LIVE),
+        **(_KEPT if kept else {":live": text(State.LIVE)}),
         ":target": text(change.user_id),
     }
     if owner is not None:
@@ -251,12 +261,12 @@ def end_spreading(tree: Group) -> Action:
 
 
 def check_not_spreading(group_id: str) -> Action:
-    """Check that no change of members spreads to a tree's children, or that it is not live."""
+    """Check that no change of members spreads to a tree's children, or that it is not kept."""
     return action.check(
         ActionKind.GROUP,
         keys.group(group_id),
-        "attribute_not_exists(#spreading) OR #state <> :live",
-        values={":live": text(State.LIVE)},
+        f"attribute_not_exists(#spreading) OR NOT {_IS_KEPT}",
+        values=_KEPT,
     )
 
 
@@ -469,12 +479,12 @@ def end_rewriting(group: Group) -> Action:
 
 
 def check_not_rewriting(group_id: str) -> Action:
-    """Check that all HEADs of a tree name its owner, or that it is not live."""
+    """Check that all HEADs of a tree name its owner, or that it is not kept."""
     return action.check(
         ActionKind.GROUP,
         keys.group(group_id),
-        "attribute_not_exists(#rewriting) OR #state <> :live",
-        values={":live": text(State.LIVE)},
+        f"attribute_not_exists(#rewriting) OR NOT {_IS_KEPT}",
+        values=_KEPT,
     )
 
 
@@ -482,14 +492,28 @@ def check_not_rewriting(group_id: str) -> Action:
 
 
 def mark_deleted(
-    group_id: str, *, at: str, owner: str | None = None, last_of: Group | None = None, cascaded: bool = False
+    group_id: str,
+    *,
+    at: str,
+    owner: str | None = None,
+    last_of: Group | None = None,
+    cascaded: bool = False,
+    kept: bool = False,
 ) -> Action:
     """Set the tombstone of a live tree and take it off the list of all trees.
 
     owner: if not None, the user who must still be the owner. last_of: if not None, the tree as it
     was read: its current branch must be the same, and its only live conversation. cascaded: whether
-    it is deleted only because what started it is.
+    it is deleted only because what started it is. kept: whether it may also be in the trash.
     """
+    condition, values = _to_delete(owner, last_of)
+    if kept:
+        condition, values = condition.replace("#state = :live", _IS_KEPT), {**values, **_KEPT}
+    return _tombstone(group_id, condition, values, at=at, mark="cascaded" if cascaded else None)
+
+
+def _to_delete(owner: str | None, last_of: Group | None) -> tuple[str, Values]:
+    """Return the condition that a live tree may be deleted, and its values."""
     condition = "#state = :live"
     values: Values = {":live": text(State.LIVE)}
     if owner is not None:
@@ -499,13 +523,13 @@ def mark_deleted(
         is_current_as_read, values_as_read = _current_as_read(last_of)
         condition += f" AND #conversations = :one AND {is_current_as_read}"
         values = {**values, **values_as_read, ":one": number(1)}
-    return _tombstone(group_id, condition, values, at=at, mark="cascaded" if cascaded else None)
+    return condition, values
 
 
 def mark_unused(tree: Group, *, at: str) -> Action:
     """Set the tombstone of a live tree that is as it was read.
 
-    No branch or child has come, and none was promoted or removed.
+    No branch or child has come, none was promoted or removed, and it was not restored.
     """
     condition = "#state = :live AND #conversations = :seen AND #children = :none"
     values = {":live": text(State.LIVE), ":seen": number(tree.conversations), ":none": number(0)}
@@ -514,6 +538,11 @@ def mark_unused(tree: Group, *, at: str) -> Action:
         values[":used"] = text(tree.used_at)
     else:
         condition += " AND attribute_not_exists(#usedAt)"
+    if tree.restored_at:
+        condition += " AND #restoredAt = :restored"
+        values[":restored"] = text(tree.restored_at)
+    else:
+        condition += " AND attribute_not_exists(#restoredAt)"
     return _tombstone(tree.group_id, condition, values, at=at)
 
 
@@ -522,6 +551,135 @@ def mark_never_live(group: Group, *, at: str) -> Action:
     has_nonce, nonce = _same_nonce(group)
     condition, values = f"#state = :creating AND {has_nonce}", {**nonce, ":creating": text(State.CREATING)}
     return _tombstone(group.group_id, condition, values, at=at, mark="neverLive")
+
+
+# The trash
+
+
+def mark_trashed(
+    tree: Group, *, at: str, owner: str | None = None, last_of: Group | None = None, whole: bool = False
+) -> Action:
+    """Put a live tree into the trash, and from the list of all trees on that of the trash.
+
+    owner, last_of: as of `mark_deleted`. whole: whether it must still have the conversations that
+    were read, and no child, because all its HEADs are shut in the same transaction.
+    """
+    group_id = tree.group_id
+    partition, sort = keys.trashed_tree(group_id, at)
+    condition, values = _to_delete(owner, last_of)
+    if whole:
+        condition += " AND #children = :none"
+        values = {**values, ":none": number(0)}
+    if whole and last_of is None:
+        condition += " AND #conversations = :seen"
+        values = {**values, ":seen": number(tree.conversations)}
+    return action.update(
+        ActionKind.GROUP,
+        keys.group(group_id),
+        f"SET #state = :trashed, #trashedAt = :at, {_LISTED}",
+        condition=condition,
+        values={
+            **values,
+            ":trashed": text(State.TRASHED),
+            ":at": text(at),
+            ":partition": text(partition),
+            ":sort": text(sort),
+        },
+    )
+
+
+def trash_child(child_id: str, parent: Group) -> list[Action]:
+    """Put a child into the trash with what started it, if that is still there as it was read."""
+    return [
+        action.update(
+            ActionKind.GROUP,
+            keys.group(child_id),
+            f"SET #state = :trashed, #trashedAt = :at, #cascaded = :yes {_UNLISTED}",
+            condition="#state IN (:live, :restoring)",
+            values={
+                ":live": text(State.LIVE),
+                ":restoring": text(State.RESTORING),
+                ":trashed": text(State.TRASHED),
+                ":at": text(parent.trashed_at or ""),
+                ":yes": {"BOOL": True},
+            },
+        ),
+        _check_trashed(ActionKind.PARENT_GROUP, parent),
+    ]
+
+
+def check_trashed(tree: Group) -> Action:
+    """Check that a tree is in the trash since the time that was read."""
+    return _check_trashed(ActionKind.GROUP, tree)
+
+
+def check_restoring(tree: Group) -> Action:
+    """Check that a tree is on its way back as it was read. Nothing puts it back into the trash."""
+    still, values = _since(tree)
+    return action.check(ActionKind.GROUP, keys.group(tree.group_id), still, values=values)
+
+
+def check_live(parent_id: str) -> Action:
+    """Check that the tree which started a child is live."""
+    values = {":live": text(State.LIVE)}
+    return action.check(ActionKind.PARENT_GROUP, keys.group(parent_id), "#state = :live", values=values)
+
+
+def begin_restoring(tree: Group) -> Action:
+    """Begin to restore a tree that is in the trash as it was read."""
+    still, values = _since(tree)
+    return action.update(
+        ActionKind.GROUP,
+        keys.group(tree.group_id),
+        "SET #state = :restoring",
+        condition=still,
+        values={**values, ":restoring": text(State.RESTORING)},
+    )
+
+
+def end_restoring(tree: Group, *, at: str) -> Action:
+    """Make a tree live that is on its way back as it was read."""
+    partition, sort = keys.all_trees(tree.group_id, tree.created_at)
+    still, values = _since(tree)
+    return action.update(
+        ActionKind.GROUP,
+        keys.group(tree.group_id),
+        f"SET #state = :live, #restoredAt = :at, {_LISTED} REMOVE #trashedAt, #cascaded",
+        condition=still,
+        values={
+            **values,
+            ":live": text(State.LIVE),
+            ":at": text(at),
+            ":partition": text(partition),
+            ":sort": text(sort),
+        },
+    )
+
+
+def empty_trash(tree: Group, *, at: str) -> Action:
+    """Set the tombstone of a tree that is in the trash as it was read."""
+    return _tombstone(tree.group_id, *_since(tree), at=at)
+
+
+def _check_trashed(kind: ActionKind, tree: Group) -> Action:
+    still, values = _since(tree)
+    is_there, values = f"#state = :trashed AND {still}", {**values, ":trashed": text(State.TRASHED)}
+    return action.check(kind, keys.group(tree.group_id), is_there, values=values)
+
+
+def _since(tree: Group) -> tuple[str, Values]:
+    """Return the condition that a tree is still kept from the same deletion, and its values.
+
+    The attribute goes when the tree becomes live or gets its tombstone.
+    """
+    return "#trashedAt = :since", {":since": text(tree.trashed_at or "")}
+
+
+_LISTED = f"#{schema.TREE_PARTITION_KEY} = :partition, #{schema.TREE_SORT_KEY} = :sort"
+_UNLISTED = f"REMOVE #{schema.TREE_PARTITION_KEY}, #{schema.TREE_SORT_KEY}"
+
+
+# The end
 
 
 def delete(group: Group) -> Action:
@@ -542,7 +700,7 @@ def _tombstone(group_id: str, condition: str, values: Values, *, at: str, mark: 
     if mark is not None:
         sets += f", #{mark} = :{mark}"
         values[f":{mark}"] = {"BOOL": True}
-    change = f"SET {sets} REMOVE #{schema.TREE_PARTITION_KEY}, #{schema.TREE_SORT_KEY}"
+    change = f"SET {sets} {_UNLISTED}, #trashedAt"
     return action.update(ActionKind.GROUP, keys.group(group_id), change, condition=condition, values=values)
 
 

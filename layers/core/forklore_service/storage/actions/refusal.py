@@ -51,9 +51,12 @@ class ConditionFailed(Exception):
         return items.group(item) if item else None
 
     def head(self, kind: ActionKind = ActionKind.HEAD) -> Head | None:
-        """Return the HEAD that refused; None if there is none. kind: HEAD or one like it."""
+        """Return the HEAD that refused; None if there is none, or it is shut.
+
+        kind: HEAD or one like it.
+        """
         item = self._item(kind)
-        return items.head(item) if item else None
+        return items.head(item) if item and items.SHUT not in item else None
 
     def epoch(self) -> Epoch | None:
         """Return the epoch of the client's CTX that refused; None if there is none."""

@@ -17,9 +17,9 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import Action, ActionKind
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
-from forklore_service.usecases.deletion.closing_trees import close_children, tombstone
+from forklore_service.usecases.deletion.closing_trees import close_children
 from forklore_service.usecases.deletion.counted_items import all_child_keys
-from forklore_service.usecases.deletion.tree_deletion import deleting_group, finish_deletion
+from forklore_service.usecases.deletion.tree_deletion import deleting_group, deletion, finish_deletion
 from forklore_service.usecases.shared.loading import LoadedConversation, look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 from forklore_service.usecases.shared.use import note_use_of
@@ -33,11 +33,18 @@ class Scope(StrEnum):
 
 
 def remove_branch(
-    table: Table, queue: Queue, *, caller: Caller, conversation_id: str, wait_s: int = WAIT_SECONDS
+    table: Table,
+    queue: Queue,
+    *,
+    caller: Caller,
+    conversation_id: str,
+    wait_s: int = WAIT_SECONDS,
+    days: int = 0,
 ) -> bool:
     """Remove a conversation, and every tree that it has started. Other branches do not change.
 
-    To remove the last live branch is to delete the tree. If an earlier deletion of the tree stopped
+    To remove the last live branch is to delete the tree. Then the tree stays in the trash for so
+    many days; a branch does not. If an earlier deletion of the tree stopped
     before the tree was closed, its owner goes on with it.
     Return True if the conversation and its direct children can no longer be read or written.
     Return False if a worker still has to close some children.
@@ -51,8 +58,16 @@ def remove_branch(
         if loaded is None and attempt and _is_removed_by(table, group_id, conversation_id, nonce):
             return _finish(table, queue, group_id, conversation_id, has_children=True, wait_s=wait_s)
         if loaded is None:
-            group_id = deleting_group(table, found, caller, conversation_id)
-            return finish_deletion(table, queue, group_id, last=conversation_id, is_new=False, wait_s=wait_s)
+            old = deleting_group(table, found, caller, conversation_id)
+            return finish_deletion(
+                table,
+                queue,
+                old.group_id,
+                last=conversation_id,
+                state=old.state,
+                is_new=False,
+                wait_s=wait_s,
+            )
         access.require(loaded.level, AccessLevel.MANAGER)
         group, group_id = loaded.group, loaded.group.group_id
         if group.conversations == 1:
@@ -60,9 +75,12 @@ def remove_branch(
                 continue  # the read was torn: GROUP does not count this conversation any more
             access.require(loaded.level, AccessLevel.OWNER)
             owner = None if caller.bypasses_membership else caller.user_id
-            at = table.now()
-            if table.try_commit(tombstone(group_id, at=at, owner=owner, last_of=group)) is None:
-                return finish_deletion(table, queue, group_id, last=conversation_id, wait_s=wait_s)
+            how = deletion(table, group, at=table.now(), owner=owner, days=days, last_of=group)
+            if table.try_commit(how.writes) is None:
+                state = None if how.is_whole else how.state
+                return finish_deletion(
+                    table, queue, group_id, last=conversation_id, state=state, wait_s=wait_s
+                )
             continue
         refused = table.try_commit(_parts(table, caller, loaded, nonce, at=(at := table.now())))
         if refused is None:
@@ -103,7 +121,7 @@ def _has_children(table: Table, group: Group, conversation_id: str) -> bool:
     child_keys = filter(own.holds, all_child_keys(table, group))
     children = [keys.list_key(child_key.sort).conversation_id for child_key in child_keys]
     found = table.get(map(keys.group, children))
-    return any(child.is_live for child in map(found.group, children) if child is not None)
+    return any(child.is_kept for child in map(found.group, children) if child is not None)
 
 
 def _oldest_other(table: Table, loaded: LoadedConversation) -> str:

@@ -17,6 +17,7 @@ from forklore_service.storage.actions import ActionKind, ConditionFailed
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.closing_trees import close_tree, in_batches, retire_ids
+from forklore_service.usecases.deletion.trash import restore_tree, shut_tree
 from forklore_service.usecases.shared.answer_logs import AnswerRef, delete_log
 from forklore_service.usecases.shared.attachments import let_go, references_of
 
@@ -27,7 +28,8 @@ GUARDED_AT_ONCE = 50
 def advance_deletion(table: Table, queue: Queue, group_id: str, wait_s: int) -> int | None:
     """Do what can be done now. Return the seconds to wait before more; None if nothing is left.
 
-    Nothing is left if the tree is deleted, or has no tombstone. wait_s: for how many seconds after
+    A tree in the trash is shut, and one on its way back made live. Otherwise nothing is left if the
+    tree is deleted, or has no tombstone. wait_s: for how many seconds after
     the tombstone no item is removed. Raises UnavailableError.
     """
     job, pointer = keys.job(JobKind.DELETION, group_id), keys.pointer(group_id)
@@ -38,6 +40,10 @@ def advance_deletion(table: Table, queue: Queue, group_id: str, wait_s: int) -> 
             gone = actions.group.check_absent(group_id)
             table.try_commit([gone, actions.job.delete(JobKind.DELETION, group_id)])
         return None
+    if group.state is State.TRASHED:
+        shut_tree(table, group, last=group_id)
+    if group.state is State.RESTORING:
+        restore_tree(table, group)
     if group.state is not State.DELETING:
         return None
     if not group.never_live:

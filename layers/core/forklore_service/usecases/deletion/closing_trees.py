@@ -77,7 +77,13 @@ def close_children(table: Table, queue: Queue, child_keys: Iterable[Key], *, del
 
 
 def tombstone(
-    group_id: str, *, at: str, owner: str | None = None, last_of: Group | None = None, cascaded: bool = False
+    group_id: str,
+    *,
+    at: str,
+    owner: str | None = None,
+    last_of: Group | None = None,
+    cascaded: bool = False,
+    kept: bool = False,
 ) -> list[Action]:
     """Return the actions that mark a live tree as deleted and add its deletion job.
 
@@ -85,9 +91,12 @@ def tombstone(
     last_of: if it is not None, the tree as it was read. The transaction is refused unless its
     current branch is the same, and is its only live conversation.
     cascaded: whether the tree is deleted because what had started it is.
+    kept: whether the tree may also be in the trash.
     """
     return [
-        actions.group.mark_deleted(group_id, at=at, owner=owner, last_of=last_of, cascaded=cascaded),
+        actions.group.mark_deleted(
+            group_id, at=at, owner=owner, last_of=last_of, cascaded=cascaded, kept=kept
+        ),
         actions.job.put(JobKind.DELETION, group_id, at=at),
     ]
 
@@ -112,7 +121,7 @@ def _mark_children_deleted(table: Table, child_keys: Sequence[Key]) -> dict[str,
     children = [_child_of(child_key) for child_key in child_keys]
 
     def mark(child: str) -> bool:
-        return table.try_commit(tombstone(child, at=table.now(), cascaded=True)) is None
+        return table.try_commit(tombstone(child, at=table.now(), cascaded=True, kept=True)) is None
 
     marked = table.side_by_side(mark, children)
     return dict(zip(children, marked, strict=True))

@@ -34,7 +34,7 @@ def advance_prune(table: Table, queue: Queue, group_id: str, conversation_id: st
     found = table.get([job_key, keys.group(group_id), keys.remnant(group_id, conversation_id)])
     job, group = found.job(job_key), found.group(group_id)
     remnant = found.remnant(group_id, conversation_id)
-    if job is None or (group is not None and not group.is_live):
+    if job is None or (group is not None and not group.is_kept):
         return None  # the deletion of the tree removes its jobs, too
     if group is None or remnant is None:
         gone = actions.remnant.check(group_id, conversation_id, is_there=False)

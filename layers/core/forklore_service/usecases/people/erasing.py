@@ -152,7 +152,7 @@ def _disown(table: Table, erasure: Erasure, user_id: str, attachment_id: str) ->
 
 
 def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id: str) -> None:
-    """Delete a live tree that the user owns, or end the user's membership of it.
+    """Delete a tree that the user owns, live or in the trash, or end the user's membership of it.
 
     The worker that is told of the deletion closes the tree. Nothing is done if the tree is being
     made or deleted.
@@ -161,7 +161,7 @@ def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id:
         wanted = [keys.group(group_id), keys.member(group_id, user_id), keys.transfer_of_group(group_id)]
         found = table.get(wanted)
         group, member = found.group(group_id), found.member(group_id, user_id)
-        if group is None or not group.is_live:
+        if group is None or not group.is_kept:
             return
         if group.rewriting == user_id:
             finish_rewriting(table, group_id)
@@ -171,12 +171,14 @@ def _leave(table: Table, queue: Queue, erasure: Erasure, user_id: str, group_id:
             continue
         if group.owner == user_id:
             counted = actions.erasure.count(erasure, trees=1)
-            writes = [counted, *tombstone(group_id, at=table.now(), owner=user_id)]
+            writes = [counted, *tombstone(group_id, at=table.now(), owner=user_id, kept=True)]
         elif member is not None:
             offered = found.transfer_of_group(group_id)
             writes = [
                 actions.erasure.count(erasure, memberships=1),
-                actions.group.change_members(group, MemberChange(user_id, member.level, None, table.nonce())),
+                actions.group.change_members(
+                    group, MemberChange(user_id, member.level, None, table.nonce()), kept=True
+                ),
                 *actions.member.remove(group, member),
                 *actions.transfer.end_offer_to(user_id, group_id, offered),
             ]
@@ -288,14 +290,14 @@ def _forget(table: Table, erasure: Erasure, unwanted: Iterable[Key]) -> None:
 
 
 def erase_in_tree(table: Table, erasure: Erasure, group_id: str, mentions: Sequence[Mention]) -> bool:
-    """Erase entries of a live tree, and remove titles and previews that are the user's words.
+    """Erase entries of a tree, and remove titles and previews that are the user's words.
 
     Before that, contexts lose their digests, and conversations what older versions made of texts.
-    Return whether all is done: nothing is if the tree is not live, and what has changed since it
-    was read stays for the next pass.
+    Return whether all is done: nothing is if the tree is neither live nor in the trash, and what
+    has changed since it was read stays for the next pass.
     """
     group = table.get([keys.group(group_id)]).group(group_id)
-    if group is None or not group.is_live:
+    if group is None or not group.is_kept:
         return False
     if any(one.entry and one.entry.entry.channel is Channel.CONTEXT for one in mentions):
         forget_digests(table, group_id)

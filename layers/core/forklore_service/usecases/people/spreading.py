@@ -118,7 +118,7 @@ def announce_spreading(queue: Queue, group_ids: Sequence[str]) -> None:
 def _read_marked(table: Table, group_id: str) -> Group | None:
     """Return the tree if it is marked. If not, take away a JOB that may be left."""
     tree = table.get([keys.group(group_id)]).group(group_id)
-    if tree is not None and tree.is_live and tree.spreading and tree.member_change is not None:
+    if tree is not None and tree.is_kept and tree.spreading and tree.member_change is not None:
         return tree
     gone = [actions.group.check_not_spreading(group_id), actions.job.delete(JobKind.MEMBERS, group_id)]
     table.try_commit(gone)
@@ -129,7 +129,7 @@ def _marked(table: Table, group_ids: Sequence[str]) -> list[str]:
     """Return those trees that are marked, for this change or for an own one."""
     found = table.get(keys.group(group_id) for group_id in group_ids)
     trees = [tree for group_id in group_ids if (tree := found.group(group_id))]
-    return [tree.group_id for tree in trees if tree.is_live and tree.spreading]
+    return [tree.group_id for tree in trees if tree.is_kept and tree.spreading]
 
 
 def _change_children(table: Table, parent: Group, children: Sequence[str]) -> Iterator[list[Group]]:
@@ -174,7 +174,7 @@ def _due(table: Table, change: MemberChange, children: Sequence[str]) -> list[_D
     return [
         _Due(child, member, found.transfer_of_group(child_id))
         for child_id, member in too_high
-        if (child := found.group(child_id)) and child.is_live and member.is_copy_in(child)
+        if (child := found.group(child_id)) and child.is_kept and member.is_copy_in(child)
     ]
 
 
@@ -190,7 +190,7 @@ def _due_to_include(
     return [
         _Due(child, None, by=by)
         for child_id in children
-        if (child := found.group(child_id)) and child.is_live and child.members < MEMBERS_MAX
+        if (child := found.group(child_id)) and child.is_kept and child.members < MEMBERS_MAX
         if found.member(child_id, user_id) is None
         if (by := found.member(child_id, by_user_id)) and level in access.grants(by.level)
     ]
@@ -226,7 +226,7 @@ def _writes(table: Table, due: _Due, change: MemberChange) -> list[Action]:
     own = change._replace(was=member.level if member else None, nonce=table.nonce())
     is_owner = by is not None and by.level is AccessLevel.OWNER
     writes = [
-        actions.group.change_members(child, own, owner=own.by if is_owner else None, spreads=True),
+        actions.group.change_members(child, own, owner=own.by if is_owner else None, spreads=True, kept=True),
         *(change_in_tree(child, member, due.transfer, own.level) if member else []),
         *(_let_in(child, own, by) if by else []),
         *note_spreading(table, child),

@@ -225,7 +225,7 @@ def finish_rewriting(table: Table, group_id: str) -> None:
     Raises UnavailableError when time runs out. What was rewritten stays so.
     """
     group = _group(table, group_id)
-    if group is None or not group.is_live or group.rewriting is None:
+    if group is None or not group.is_kept or group.rewriting is None:
         # If a transfer was accepted just now, its job stays.
         with contextlib.suppress(ConditionFailed):
             table.commit(actions.transfer.forget_rewriting(group_id))

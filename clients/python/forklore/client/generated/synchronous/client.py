@@ -225,6 +225,15 @@ class Forklore:
 
         return Pages(fetch)
 
+    def trash(self) -> Pages[results.Trashed]:
+        """Return the caller's deleted trees that `conversation(id).restore` brings back."""
+
+        def fetch(cursor: str | None) -> Page[results.Trashed]:
+            page = self.api.list_trash(limit=PAGE_ROWS, after_cursor=cursor)
+            return Page(page.data, page.after_cursor)
+
+        return Pages(fetch)
+
     def search(
         self, query: str, *, page_rows: int | None = None, **chosen: Unpack[SearchArguments]
     ) -> Pages[results.Hit]:

@@ -769,9 +769,23 @@ class Conversation:
         """
         self._api.delete_conversation(self.resolve(), scope="branch")
 
-    def delete_tree(self) -> None:
-        """Delete the whole fork tree, and every tree that was started from it."""
-        self._api.delete_conversation(self.resolve(), scope="tree")
+    def delete_tree(self, *, for_good: bool | None = None) -> "Conversation":
+        """Delete the whole fork tree, and every tree that was started from it.
+
+        Return the conversation by its id: its `restore` brings all back while the tree is in the
+        trash of the service. for_good: it is not put there, or is taken out.
+        """
+        deleted = Conversation(self._api, self.resolve())
+        self._api.delete_conversation(deleted.id, scope="tree", for_good=for_good)
+        return deleted
+
+    def restore(self) -> results.ConversationDetails:
+        """Bring a deleted fork tree back, with all that was deleted with it.
+
+        Raises NotFoundError if it is not in the caller's trash any more, and ConflictError with
+        `parent_deleted` if what started it is deleted.
+        """
+        return self._api.restore_conversation(self.resolve())
 
     def archive(self) -> None:
         """Leave the fork tree out of one's own lists of conversations. It holds for nobody else."""

@@ -1,0 +1,53 @@
+"""`forklore trash` and `forklore undelete`: deleted fork trees that can be restored."""
+
+from typing import Annotated
+
+import typer
+
+from forklore.cli.deleting import is_sure
+from forklore.cli.exits import NO
+from forklore.cli.parameters import Yes
+from forklore.cli.registering import command
+from forklore.cli.shell import Shell
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+
+    @command(app, "trash", example="forklore trash")
+    def trash(
+        shell: Shell,
+        empty: Annotated[bool, typer.Option("--empty", help="Delete all of it for good.")] = False,
+        yes: Yes = False,
+    ) -> int | None:
+        """List the fork trees that you have deleted and can restore, the last deleted first.
+
+        `forklore undelete` restores one. `forklore rm --for-good` deletes one for good.
+        """
+        trashed = sorted(shell.client.trash(), key=lambda one: one.deleted_at, reverse=True)
+        if empty:
+            if not is_sure(f"Delete {len(trashed)} trees for good?", yes=yes):
+                return NO
+            for one in trashed:
+                shell.client.conversation(one.id).delete_tree(for_good=True)
+        for one in trashed:
+            if shell.out.is_json:
+                shell.out.result(one)
+                continue
+            until = "deleted for good" if empty else f"kept until {one.kept_until[:10]}"
+            shell.out.line((one.id, "yellow"), f"  {until}  {one.title or ''}")
+        return None
+
+    @command(app, "undelete", example="forklore undelete 3f0b2a9e-…")
+    def undelete(
+        shell: Shell, conversation: Annotated[str, typer.Argument(metavar="ID", help="Of `forklore trash`.")]
+    ) -> None:
+        """Restore a deleted fork tree, with all that was deleted with it.
+
+        A name that `forklore rm` has deleted with it is not made again.
+        """
+        restored = shell.client.conversation(conversation).restore()
+        if shell.out.is_json:
+            shell.out.result(restored)
+        else:
+            shell.out.line("restored ", (restored.id, "yellow"), f"  {restored.title or ''}")
