@@ -285,7 +285,8 @@ test-deployment: package validate build-here $(CHECKS)/locked $(VENV)/ready $(ru
 deploy-emulated: build-here $(VENV)/ready $(if $(RUNTIME_PYTHON),$(EMULATOR)/locked) ## deploy to an emulator of AWS on this machine, and send it requests
 	@test -n "$(RUNTIME_PYTHON)" || { echo "The functions need Python 3.13 to run here." >&2; exit 1; }
 	FORKLORE_BUILD="$(here)" FORKLORE_EMULATOR="$(EMULATOR)" FORKLORE_SAM="$(SAM)" \
-		$(python) -m pytest tests/deployment/test_emulated.py tests/deployment/test_emulated_make.py tests/deployment/test_emulated_restore.py
+		$(python) -m pytest tests/deployment/test_emulated.py tests/deployment/test_emulated_make.py tests/deployment/test_emulated_restore.py \
+		tests/deployment/test_emulated_upgrade.py
 
 sam-local: build-here $(VENV)/ready ## serve the built functions with `sam local`; needs Docker or podman and DynamoDB Local (docs/deploy.md)
 	$(python) -m tools.deployment.sam_local env.local.json

@@ -188,6 +188,9 @@ def test_the_way_back_leads_to_the_old_table_which_takes_writes_again(
     backward = whole.go_back(whole.old).calls
     assert (whole.seen()["table"], whole.seen()["reserved"]) == (whole.old, [None, None])
     assert not whole.writes_end(whole.old)
+    with pytest.raises(InputError, match=f"{target_name(whole.old)} is left from an upgrade"):
+        whole.upgrade()
+    assert not whole.writes_end(whole.old)
 
     for at in range(1, len(backward), 5):
         stack = OldStack(emulated, f"goes-back-{at}", tmp_path / str(at))

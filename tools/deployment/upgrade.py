@@ -173,6 +173,8 @@ def upgrade(
             "Remove it first."
         )
     target = moving.target
+    if moving.exists(target) and not is_begun:  # what was written since is not in it
+        raise InputError(f"{target} is left from an upgrade that was given up. Delete it first.")
     if not confirm(f"{stack} gets the table {target}. Until that is done, nothing can be written."):
         raise InputError("Nothing is changed.")
     moving.freeze()
