@@ -872,6 +872,7 @@ REFUSED = {
     "AttachmentMegabytes": ["", "0", "1.5", "-1", "01", "101", "1000"],
     "AttachmentsPerUser": ["", "10.5", "-1", "1e3", "1000000000"],
     "EntriesPerConversation": ["", "10.5", "-1", "1e3", "1000000000"],
+    "DeletedDays": ["", "1.5", "-1", "366", "400", "1000"],
     "RetentionDays": ["", "1.5", "-1", "36501", "40000", "100000"],
     "AlarmsTopic": [
         "*",
@@ -934,6 +935,7 @@ TAKEN = {
     "AttachmentMegabytes": ["1", "9", "10", "99", "100"],
     "AttachmentsPerUser": ["0", "10", "999999999"],
     "EntriesPerConversation": ["0", "10", "999999999"],
+    "DeletedDays": ["0", "1", "30", "99", "100", "299", "300", "365"],
     "RetentionDays": ["0", "1", "9999", "10000", "29999", "35999", "36499", "36500"],
     "AlarmsTopic": [
         "",

@@ -39,6 +39,7 @@ ELSEWHERE = {
     "user",
     "erase-user",
     "retention",
+    "undelete",
     "help",
 }
 """What the examples of the page and the help do not run: see test_process.py, test_explore.py."""

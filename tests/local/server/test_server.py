@@ -417,7 +417,11 @@ def test_a_deleted_tree_is_removed_in_the_background_also_with_an_endpoint() -> 
             aws_access_key_id="any",
             aws_secret_access_key="any",
         )
-        environ = {"FORKLORE_DYNAMODB_ENDPOINT": endpoint, "FORKLORE_DELETE_WAIT_SECONDS": "0"}
+        environ = {
+            "FORKLORE_DYNAMODB_ENDPOINT": endpoint,
+            "FORKLORE_DELETE_WAIT_SECONDS": "0",
+            "FORKLORE_DELETED_DAYS": "0",
+        }
         with running("--port", "0", last_line="Ctrl+C", **environ) as local:
             conversations = f"{local.url}/v1/conversations"
             assert "the token is the user id" in httpx.get(conversations).json()["details"]["message"]

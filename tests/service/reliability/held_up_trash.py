@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from forklore_service.domain import keys
 from tests.service.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
@@ -10,11 +11,15 @@ from tests.service.reliability.service import Endpoint, Process
 from tests.service.reliability.violation import hold
 from tests.service.reliability.world import (
     ANN,
+    ANSWER,
+    BOB,
     CHILD,
     DAYS,
+    FORK,
     ROOT,
     ROOT_CALLER,
     World,
+    answering,
     built,
     child_trashed,
     empty_trash,
@@ -120,6 +125,23 @@ def _is_gone(store: Store, of: str = ROOT) -> bool:
     return status(store, of) == 404
 
 
+def _delete_a_child_again(store: Store) -> None:
+    """Put a child into the trash with its parent, and before it is shut delete it for good."""
+    killed_at_write(store, 1, "deleteConversation", ANN, days=DAYS, conversationId=ROOT)
+    assert Process(store).ask("deleteConversation", ANN, conversationId=CHILD).status == 204
+
+
+def _hand_over(store: Store) -> None:
+    process = Process(store)
+    offer = process.ask("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId=BOB.user_id)
+    assert process.ask("acceptTransfer", BOB, transferId=offer.id).status == 204
+
+
+def restore_and_show(store: Store, of: str = ROOT) -> Any:
+    restore(Process(store))
+    return Process(store).ask("getConversation", ANN, conversationId=of).body
+
+
 def let_into_a_deleted_child(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     """Assert that nobody becomes a member of a child after its deletion is acknowledged."""
     with built(family, endpoint).copy(endpoint) as store:
@@ -181,6 +203,38 @@ OF_TRASH: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
         (CHILD, "cascaded"),
         lambda store: into_trash(Process(store), CHILD),
         _child_stays,
+    ),
+    "put a child into the trash that is deleted for good meanwhile": partial(
+        held_up,
+        half_trashed,
+        run_deletion(ROOT),
+        (CHILD, "cascaded"),
+        _delete_a_child_again,
+        _child_stays,
+    ),
+    "delete into the trash what has another owner": partial(
+        held_up,
+        family,
+        into_trash,
+        (ROOT, ":trashed"),
+        _hand_over,
+        lambda store: status(store, ROOT) == 200,
+    ),
+    "change what is in the trash": partial(
+        held_up,
+        family,
+        lambda process: process.ask("updateConversation", ANN, conversationId=ROOT, title="late"),
+        (ROOT, "changedAt"),
+        lambda store: into_trash(Process(store)),
+        lambda store: restore_and_show(store)["title"] == "first",
+    ),
+    "begin the next answer in the trash": partial(
+        held_up,
+        answering,
+        lambda process: process.ask("beginAnswer", BOB, conversationId=FORK, takeOver=True),
+        (ROOT, "answerBy"),
+        lambda store: into_trash(Process(store)),
+        lambda store: restore_and_show(store, FORK)["answering"]["answerId"] == ANSWER,
     ),
     "put a child into the trash of a later deletion": partial(
         held_up,

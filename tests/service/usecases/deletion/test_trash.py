@@ -249,6 +249,37 @@ def test_the_last_branch_takes_the_tree_into_the_trash(store: Store) -> None:
     assert read(store.process(), ROOT) == ["a"]
 
 
+@pytest.mark.failure("restore-race")
+@pytest.mark.parametrize("before", [True, False])
+def test_a_restoring_of_a_child_that_is_killed_anywhere_goes_on_after_that_of_its_parent(
+    store: Store, before: bool
+) -> None:
+    """The parent is deleted and restored before a worker goes on with the child."""
+    plant(store)
+    whole = store.contents()
+    delete(store, CHILD, by=BOB)
+    saved = store.saved()
+    for nth in range(1, 100):
+        store.set_back(saved)
+        process = store.process()
+        dies(process, nth, before=before)
+        try:
+            trash.restore_conversation(process, Mailbox().queue, caller=BOB, conversation_id=CHILD)
+        except Killed:
+            pass
+        else:
+            break
+        was_begun = group(store, CHILD).state is not State.TRASHED
+        delete(store)
+        assert_sound(store)
+        restore(store)
+        assert_sound(store)
+        if not was_begun:
+            restore(store, CHILD, by=BOB)
+        assert without_restored(store.contents()) == whole
+    assert nth > 10
+
+
 def test_a_list_of_the_trash_has_pages(store: Store) -> None:
     chats = [conversation(number) for number in range(50, 57)]
     for chat in chats:

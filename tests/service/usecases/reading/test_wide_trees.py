@@ -132,8 +132,9 @@ def test_every_head_is_seen_once_also_if_heads_are_closed_meanwhile(
     assert seen == list(map(conversation, (1, 2, 3, 4)))
 
 
+@pytest.mark.parametrize("then", [State.LIVE, State.TRASHED])
 def test_every_head_of_a_live_tree_is_seen_also_if_a_branch_is_removed_meanwhile(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch, then: State
 ) -> None:
     """A HEAD that was removed does not stand for one that is shown late."""
     table, shown = store.process(), iter([[1, 2], [2, 3], [2, 3, 4]])
@@ -143,7 +144,7 @@ def test_every_head_of_a_live_tree_is_seen_also_if_a_branch_is_removed_meanwhile
     assert group is not None
 
     def look(*_: object, **__: object) -> Iterator[Item]:
-        store.change(keys.group(ROOT), conversations=items.number(3))
+        store.change(keys.group(ROOT), conversations=items.number(3), state=items.text(then))
         return map(_head, next(shown))
 
     monkeypatch.setattr(table, "query", look)

@@ -1,12 +1,14 @@
 """`forklore trash` and `forklore undelete`: deleted fork trees that can be restored."""
 
+from datetime import UTC, datetime, timedelta
+from math import ceil
 from typing import Annotated
 
 import typer
 
 from forklore.cli.deleting import is_sure
 from forklore.cli.exits import NO
-from forklore.cli.parameters import Yes
+from forklore.cli.parameters import ConversationArgument, Yes
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 
@@ -34,20 +36,23 @@ def register(app: typer.Typer) -> None:
             if shell.out.is_json:
                 shell.out.result(one)
                 continue
-            until = "deleted for good" if empty else f"kept until {one.kept_until[:10]}"
-            shell.out.line((one.id, "yellow"), f"  {until}  {one.title or ''}")
+            left = "deleted for good" if empty else f"{_days_left(one.kept_until)} days left"
+            shell.out.line((one.id, "yellow"), f"  {left}  {one.title or ''}")
         return None
 
-    @command(app, "undelete", example="forklore undelete 3f0b2a9e-…")
-    def undelete(
-        shell: Shell, conversation: Annotated[str, typer.Argument(metavar="ID", help="Of `forklore trash`.")]
-    ) -> None:
+    @command(app, "undelete", example="forklore undelete trip")
+    def undelete(shell: Shell, conversation: ConversationArgument) -> None:
         """Restore a deleted fork tree, with all that was deleted with it.
 
         A name that `forklore rm` has deleted with it is not made again.
         """
-        restored = shell.client.conversation(conversation).restore()
+        restored = shell.conversation(conversation).restore()
         if shell.out.is_json:
             shell.out.result(restored)
         else:
             shell.out.line("restored ", (restored.id, "yellow"), f"  {restored.title or ''}")
+
+
+def _days_left(time: str) -> int:
+    """Return for how many days a tree is kept, of which the last one may have begun."""
+    return ceil((datetime.fromisoformat(time) - datetime.now(UTC)) / timedelta(days=1))

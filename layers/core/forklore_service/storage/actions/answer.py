@@ -38,9 +38,10 @@ def begin(
     """
     values = {f":{name}": held for name, held in items.answering(answer).items()}
     sets = ", ".join(f"#{name[1:]} = {name}" for name in values)
-    condition = f"{action.IS_OPEN} AND attribute_not_exists(#answer)"
+    condition = "attribute_not_exists(#answer)"
     if seen is not None:
         condition, values[":seen"] = "#answer = :seen", text(seen)
+    condition = f"{action.IS_OPEN} AND {condition}"
     condition += _still(values, last=last, owner=owner)
     removes = " REMOVE #answerAfter" if answer.after is None else ""
     key = keys.head(group_id, conversation_id)

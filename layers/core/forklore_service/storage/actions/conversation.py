@@ -218,7 +218,7 @@ def touch_head(
     last: if not None, what must still be the last own entry, or the floor.
     owner: if not None, the user who must still be the owner.
     """
-    change, condition = "SET #changedAt = :now", "#changedAt = :was"
+    change, condition = "SET #changedAt = :now", f"{IS_OPEN} AND #changedAt = :was"
     values = {":now": text(changed_at), ":was": text(was)}
     if last is not None:
         condition += " AND #last = :last"

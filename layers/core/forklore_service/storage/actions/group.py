@@ -589,13 +589,16 @@ def mark_trashed(
 
 
 def trash_child(child_id: str, parent: Group) -> list[Action]:
-    """Put a child into the trash with what started it, if that is still there as it was read."""
+    """Put a child into the trash with what started it, if that is still there as it was read.
+
+    So is a child that went there with an earlier deletion, whose restoring has not come to it.
+    """
     return [
         action.update(
             ActionKind.GROUP,
             keys.group(child_id),
             f"SET #state = :trashed, #trashedAt = :at, #cascaded = :yes {_UNLISTED}",
-            condition="#state IN (:live, :restoring)",
+            condition="#state IN (:live, :restoring) OR (#state = :trashed AND #cascaded = :yes)",
             values={
                 ":live": text(State.LIVE),
                 ":restoring": text(State.RESTORING),

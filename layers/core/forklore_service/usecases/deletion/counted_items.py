@@ -19,17 +19,17 @@ def all_heads(table: Table, group: Group) -> Iterator[HeadRow]:
 
     group: GROUP, read after the write that stops new forks or changes how they are made.
     In a tree with a tombstone, a HEAD that was read counts as seen, even if it is closed before the
-    next Query. In a live tree a branch may be removed meanwhile. So GROUP is read again before the
-    next Query, which must find as many HEADs as GROUP counts then.
+    next Query. In a live tree, which may go into the trash meanwhile, a branch may be removed. So
+    GROUP is read again before the next Query, which must find as many HEADs as GROUP counts then.
     Raises UnavailableError if some HEADs cannot be read yet.
     """
     seen = set[str]()
-    is_live = group.is_live
+    is_kept = group.is_kept
     for attempt in range(LOOKS_MAX):
         table.pause(attempt)
-        if attempt and is_live:
+        if attempt and is_kept:
             now = table.get([keys.group(group.group_id)]).group(group.group_id)
-            if now is None or not now.is_live:
+            if now is None or not now.is_kept:
                 return  # it was deleted meanwhile
             group = now
         found = 0
@@ -38,7 +38,7 @@ def all_heads(table: Table, group: Group) -> Iterator[HeadRow]:
             if head.conversation_id not in seen:
                 seen.add(head.conversation_id)
                 yield head
-        if (found if is_live else len(seen)) >= group.conversations:
+        if (found if is_kept else len(seen)) >= group.conversations:
             return
     raise UnavailableError("a fork that was made cannot be read yet; try again")
 

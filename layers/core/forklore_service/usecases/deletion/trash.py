@@ -81,9 +81,9 @@ def restore_tree(table: Table, group: Group) -> None:
     for tree in family:
         family += _changed_children(table, tree, State.RESTORING, begin)
     for tree in reversed(family):
-        end = [actions.group.end_restoring(tree, at=table.now())]
-        if tree is group:
-            end.append(actions.job.delete(JobKind.DELETION, group.group_id))
+        restored = actions.group.end_restoring(tree, at=table.now())
+        # A restoring of a child alone may have been stopped by the deletion of its parent.
+        end = [restored, actions.job.delete(JobKind.DELETION, tree.group_id)]
         _turn(table, tree, actions.conversation.open_head, end)
 
 
