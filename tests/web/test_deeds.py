@@ -257,7 +257,7 @@ def test_a_tree_is_deleted_after_one_is_sure(page: Page, grown: Pond, watch: Wat
     act(page, "Delete the whole tree")
     dialog(page).get_by_role("button", name=re.compile("^Delete")).click()
     expect(dialog(page)).to_be_visible()
-    dialog(page).get_by_label("I know that this cannot be undone.").check()
+    dialog(page).get_by_label("I know that it goes for everybody.").check()
     dialog(page).get_by_role("button", name=re.compile("^Delete")).click()
 
     expect(said(page, "The tree is deleted.")).to_be_visible()
@@ -269,7 +269,7 @@ def test_a_tree_is_deleted_after_one_is_sure(page: Page, grown: Pond, watch: Wat
 def test_what_somebody_else_deleted_meanwhile_is_deleted(page: Page, grown: Pond, watch: Watch) -> None:
     watch.expect_status("404")
     act(page, "Delete the whole tree")
-    dialog(page).get_by_label("I know that this cannot be undone.").check()
+    dialog(page).get_by_label("I know that it goes for everybody.").check()
     held = hold(page, "**/v1/conversations/*?scope=*", "DELETE")
     dialog(page).get_by_role("button", name=re.compile("^Delete")).click()
     wait_until(page, lambda: bool(held))

@@ -419,7 +419,9 @@ export function askDeleteTree(app: App): Promise<unknown> {
 		title: "Delete the whole tree?",
 		explain: () => (
 			<>
-				<p>All of it is deleted for everybody. This cannot be undone.</p>
+				<p>
+					All of it is deleted for everybody. You can restore it while the service keeps it in your trash.
+				</p>
 				<Box>
 					<Named grove={grove!} id={id}>
 						goes
@@ -434,7 +436,7 @@ export function askDeleteTree(app: App): Promise<unknown> {
 				</Box>
 			</>
 		),
-		fields: [{ name: "sure", label: "I know that this cannot be undone.", kind: "checkbox", required: true }],
+		fields: [{ name: "sure", label: "I know that it goes for everybody.", kind: "checkbox", required: true }],
 		confirm: `Delete ${forks}`,
 		cancel: "Keep it",
 		isBad: true,
