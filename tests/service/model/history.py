@@ -235,11 +235,13 @@ class History:
     def _delete(
         self, name: str, caller: Caller, conversation_id: str, found: Conversation | None, **how: str
     ) -> None:
-        """Delete a tree, unless it is unknown when its grandchildren are deleted."""
+        """Delete a tree, unless it is unknown when its grandchildren are deleted.
+
+        For good, so that it is gone also where there is a trash.
+        """
         if found is None or self._work or not self._has_grandchildren(found):
             why = self._choose.justification() if name.startswith("admin") else {}
-            for_good = self._choose.some_of(forGood=self._choose.chance(0.5))
-            given = {"conversationId": conversation_id, **why, **how, **for_good}
+            given = {"conversationId": conversation_id, "forGood": True, **why, **how}
             self.both.ask(Request(name, caller, given))
 
     def _has_grandchildren(self, found: Conversation) -> bool:

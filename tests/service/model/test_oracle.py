@@ -47,7 +47,7 @@ def test_the_oracle_knows_every_operation() -> None:
 
 def test_the_oracle_knows_every_field_and_every_parameter() -> None:
     """Three change no answer: what an auditor says in justification, how long it may be held, and
-    whether a tree is deleted for good, as nothing is kept in a trash here.
+    whether a tree is deleted for good, as all of them are here.
     """
     nodes = [node for text in ROOMS.values() for node in ast.walk(ast.parse(text))]
     known = {node.value for node in nodes if isinstance(node, ast.Constant)}

@@ -60,7 +60,7 @@ class Conversations(Making):
         return 204, None
 
     def restore_conversation(self, r: Request, _chosen: Json) -> Outcome:
-        """Show a conversation that is there. Nothing is kept in a trash here."""
+        """Show a conversation that is there. What is deleted here is never in a trash."""
         return 200, self._shown(r, self._opened(r, minimum="owner"))
 
     def list_trash(self, _r: Request, _chosen: Json) -> Outcome:
