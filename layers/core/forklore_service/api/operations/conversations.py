@@ -99,7 +99,7 @@ def delete_conversation(request: CheckedRequest) -> Answer[None]:
         caller=request.caller,
         conversation_id=request.conversation_id,
         wait_s=request.service.delete_wait_s,
-        days=0 if query.for_good else request.service.deleted_days,
+        days=0 if query.for_good else request.service.days_in_trash,
     )
     return Answer(204 if is_closed else 202, None)
 
@@ -122,7 +122,7 @@ def page_of_trash(request: CheckedRequest, user_id: str, resource: str) -> answe
         after=cursors.to_place(f"{resource}/{user_id}", query.after_cursor),
         limit=query.limit,
     )
-    days = request.service.deleted_days
+    days = request.service.days_in_trash
     return {
         "data": [answers.trashed(one, days=days) for one in page.rows],
         "afterCursor": cursors.of_place(f"{resource}/{user_id}", page.resume),
