@@ -157,7 +157,9 @@ def test_a_description_fits_into_what_lambda_takes() -> None:
         if "AllowedValues" in one
     } | {
         **dict.fromkeys(["UserRequestsPerMinute", "AttachmentsPerUser", "EntriesPerConversation"], "9" * 9),
-        **{"AttachmentMegabytes": "100", "DeletedDays": "365", "RetentionDays": "36500"},
+        "AttachmentMegabytes": "100",
+        "DeletedDays": "365",
+        "RetentionDays": "36500",
         "Table": "s" * 41 + "-Table-123456789012-20261123T171500Z",
         "KmsKeyArn": "arn:aws-us-gov:kms:us-gov-west-1:123456789012:key/" + "k" * 40,
     }

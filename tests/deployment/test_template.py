@@ -252,7 +252,9 @@ def test_only_the_functions_of_the_api_know_its_id() -> None:
 
 
 @pytest.mark.parametrize("setting", ["DELETED_DAYS", "RETENTION_DAYS"])
-def test_the_functions_that_delete_list_and_restore_know_how_long_the_trash_keeps_a_tree(setting: str) -> None:
+def test_the_functions_that_delete_list_and_restore_know_how_long_the_trash_keeps_a_tree(
+    setting: str,
+) -> None:
     told = {
         name
         for name, function in FUNCTIONS.items()
