@@ -72,7 +72,7 @@ MOVES = {
     "search": 3,
     "upload_attachment": 3,
     "get_attachment": 3,
-    "administer_attachments": 2,
+    "administer_attachments": 3,
 }
 """All moves, with their relative probability."""
 
