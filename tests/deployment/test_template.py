@@ -251,6 +251,22 @@ def test_only_the_functions_of_the_api_know_its_id() -> None:
     assert told == {name: {"Ref": "Api"} for name in SERVED}
 
 
+@pytest.mark.parametrize("setting", ["DELETED_DAYS", "RETENTION_DAYS"])
+def test_the_functions_that_delete_list_and_restore_know_how_long_the_trash_keeps_a_tree(
+    setting: str,
+) -> None:
+    told = {
+        name
+        for name, function in FUNCTIONS.items()
+        if f"FORKLORE_{setting}" in function.get("Environment", {}).get("Variables", {})
+    }
+    of_trash = {"deleteConversation", "listTrash", "restoreConversation"}
+    of_trash |= {f"admin{name[0].upper()}{name[1:]}" for name in of_trash}
+    serving = {name for name, served in SERVED.items() if {one.name for one in served} & of_trash}
+
+    assert told == serving | {"AgentFunction", "SweepFunction"}
+
+
 # Authorization
 
 

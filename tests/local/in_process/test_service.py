@@ -161,7 +161,7 @@ def test_a_service_that_nobody_refers_to_ends_its_threads_and_frees_its_folder(t
     while services:
         forgotten = services.pop()
         chat = ask(forgotten, "createConversation")[1]["id"]
-        ask(forgotten, "deleteConversation", conversationId=chat)
+        ask(forgotten, "deleteConversation", conversationId=chat, forGood="true")
         assert forgotten._opened
         assert forgotten._opened.worker._thread
         del forgotten

@@ -46,6 +46,7 @@ NEEDED = {
     "adminCompareConversations": f"&with={FORK}",
     "adminLookUpEntry": "&key=k",
     "adminListNames": "&userId=ann",
+    "adminListTrash": "&userId=ann",
     "adminListAttachments": "&userId=ann",
     "adminLookUpName": "&userId=ann&name=trip",
     "adminDeleteName": "&userId=ann&name=trip",

@@ -50,7 +50,7 @@ class Attaching:
         if not all(map(oracle.stays, own.values())):
             return
         why = self._choose.justification()
-        if own and self._choose.chance(0.3):
+        if own and self._choose.chance(0.5):
             given = {"attachmentId": self._choose.one_of(*own), **why}
             self._both.ask(Request("adminRemoveAttachment", admin, given))
         self._both.ask_list(Request("adminListAttachments", admin, {"userId": user, **why}))

@@ -41,6 +41,7 @@ MOVES = {
     "delete_transfer": 1,
     "replay": 8,
     "admin_delete": 1,
+    "list_trash": 1,
     "go_on_deleting": 2,
     "erase_nobody": 1,
     "get_conversation": 2,
@@ -71,7 +72,7 @@ MOVES = {
     "search": 3,
     "upload_attachment": 3,
     "get_attachment": 3,
-    "administer_attachments": 2,
+    "administer_attachments": 3,
 }
 """All moves, with their relative probability."""
 
@@ -199,11 +200,13 @@ class History:
         self._delete(name, caller, conversation_id, found, scope="branch")
 
     def admin_delete(self) -> None:
+        """Delete a tree as an administrator, or restore what is there."""
         if self._admins:
             conversation_id, found = self._choose.target()
-            self._delete(
-                "adminDeleteConversation", self._choose.one_of(*self._admins), conversation_id, found
-            )
+            admin = self._choose.one_of(*self._admins)
+            self._delete("adminDeleteConversation", admin, conversation_id, found)
+            given = {"conversationId": conversation_id, **self._choose.justification()}
+            self.both.ask(Request("adminRestoreConversation", admin, given))
 
     def erase_nobody(self) -> None:
         """Erase a user who has written nothing, mostly as an admin, and look at it."""
@@ -232,10 +235,14 @@ class History:
     def _delete(
         self, name: str, caller: Caller, conversation_id: str, found: Conversation | None, **how: str
     ) -> None:
-        """Delete a tree, unless it is unknown when its grandchildren are deleted."""
+        """Delete a tree, unless it is unknown when its grandchildren are deleted.
+
+        For good, so that it is gone also where there is a trash.
+        """
         if found is None or self._work or not self._has_grandchildren(found):
             why = self._choose.justification() if name.startswith("admin") else {}
-            self.both.ask(Request(name, caller, {"conversationId": conversation_id, **why, **how}))
+            given = {"conversationId": conversation_id, "forGood": True, **why, **how}
+            self.both.ask(Request(name, caller, given))
 
     def _has_grandchildren(self, found: Conversation) -> bool:
         starters = [c.tree.started_by for c in self._choose.conversations]

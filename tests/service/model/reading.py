@@ -82,6 +82,14 @@ class Reading:
         query = self._choose.filters("listTransfers")
         self._list(Request("listTransfers", self._choose.caller(), query))
 
+    def list_trash(self) -> None:
+        """List what one can restore: one's own, or as an auditor another user's."""
+        if not self._admins or self._choose.chance(0.5):
+            self._list(Request("listTrash", self._choose.caller()))
+            return
+        given = {"userId": self._choose.user(), **self._choose.justification()}
+        self._list(Request("adminListTrash", self._choose.one_of(*self._admins), given))
+
     def check_health(self) -> None:
         self._both.ask(Request("checkHealth", self._choose.caller()))
 

@@ -13,10 +13,12 @@ from tools.harness.service import Answer
 _MADE = re.compile(r"0[0-9a-f]{7}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _PSEUDONYM = re.compile(r"erased-[0-9a-f]{32}")
-_SHARD = re.compile(r"TREES#\d")
+_SHARD = re.compile(r"(TREES|TRASH)#\d")
 ANY = {"ttl", "nonce", "version", "changes", "promotions", "memberChange", "passes", "spreading", "shelf"}
 """Attributes that may differ: they say when, by which attempt, or how often something changed."""
 MOVED = {"L1", "moves"}
+LATER = "restoredAt"
+"""When a tree was restored. A child that is restored while its parent is deleted may lack it."""
 
 
 def seen(answers: Iterable[Answer], contents: Iterable[Item]) -> tuple[list[str], list[str]]:
@@ -53,7 +55,7 @@ def _ranked(texts: Sequence[str]) -> list[str]:
     return [
         _PSEUDONYM.sub(
             "<pseudonym>",
-            _SHARD.sub("<shard>", _TIME.sub("<time>", _MADE.sub(lambda found: ranks[found[0]], text))),
+            _SHARD.sub(r"\1#<shard>", _TIME.sub("<time>", _MADE.sub(lambda found: ranks[found[0]], text))),
         )
         for text in texts
     ]
@@ -72,4 +74,5 @@ def _spelled(item: Item) -> str:
     if plain["PK"].startswith("IDEM#"):
         plain["PK"] = "IDEM#<hash>"  # perhaps of a generated id
         plain["body"] = bodies.decode(plain["body"])
+    plain.pop(LATER, None)
     return str(sorted((name, name if name in ANY else value) for name, value in plain.items()))

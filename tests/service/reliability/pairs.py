@@ -621,23 +621,28 @@ PAIRS: dict[str, Pair] = {
     "delete, delete of a child": pair(
         _DELETE, delete("deleteConversation", ANN, conversationId=CHILD), also=GOES_ON, is_endless=True
     ),
-    "restore, the sweep on the trash": pair("restore", "the sweep, on the trash"),
-    "restore, delete for good": pair("restore", "delete for good"),
-    "restore, restore": pair("restore", "restore as an admin"),
+    "restore, the sweep on the trash": pair("restore", "the sweep, on the trash", is_endless=True),
+    "restore, delete for good": pair("restore", "delete for good", is_endless=True),
+    "restore, restore": pair("restore", "restore as an admin", is_endless=True),
     "restore, the worker": pair(
         change("restoreConversation", ANN, of=half_restored, conversationId=ROOT),
         OPERATIONS["the worker, on a restoring"],
+        is_endless=True,
     ),
     "restore, the worker that shuts": pair(
         change("restoreConversation", ANN, of=half_trashed, conversationId=ROOT),
         OPERATIONS["the worker, on a tree in the trash"],
+        is_endless=True,
         gone="trashedAt",  # some of the children may have been there, and tell since when they are back
     ),
     "restore a child, delete its parent": pair(
-        "restore a child", into_trash(ANN, ROOT, of=child_trashed), is_endless=True
+        "restore a child",
+        into_trash(ANN, ROOT, of=child_trashed),
+        also=((404, 204),),  # the child is back, and gone again before it is shown
+        is_endless=True,
     ),
     "restore and append, delete for good": pair(
-        (OPERATIONS["restore"], append(ANN, of=trashed)), OPERATIONS["delete for good"]
+        (OPERATIONS["restore"], append(ANN, of=trashed)), OPERATIONS["delete for good"], is_endless=True
     ),
     "delete into the trash, append and a look": pair(
         "delete into the trash", (append(ANN, knows=(ROOT, ANN)), _entries(ROOT)), is_endless=True
@@ -673,7 +678,7 @@ PAIRS: dict[str, Pair] = {
         ),
     ),
     "delete into the trash, the worker": pair(
-        into_trash(ANN, ROOT, of=half_trashed), "the worker, on a tree in the trash"
+        into_trash(ANN, ROOT, of=half_trashed), "the worker, on a tree in the trash", is_endless=True
     ),
     "delete, the sweep": pair(
         delete("deleteConversation", BOB, of=passed, conversationId=PASSED), OPERATIONS["the sweep"]

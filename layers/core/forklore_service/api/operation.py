@@ -23,6 +23,7 @@ from forklore_service.api.wording import describe
 from forklore_service.domain import ids, keys
 from forklore_service.domain.jsontext import JsonText, to_json
 from forklore_service.domain.model import Caller
+from forklore_service.domain.retention import days_in_trash
 from forklore_service.domain.tree import WAIT_SECONDS
 from forklore_service.domain.users import ADMIN
 from forklore_service.errors import ForbiddenError, ForkloreError, NotFoundError, ValidationError, brief
@@ -58,7 +59,8 @@ class Service(NamedTuple):
 
     table: the table of this request. queue: takes the messages for the worker. delete_wait_s: how
     long the items of a deleted tree are kept. deleted_days: for how long a deleted tree can be
-    restored; 0: it cannot. justification_required: for administration.
+    restored; 0: it cannot. retention_days: for how long a tree is kept after its last use; 0: for
+    ever. justification_required: for administration.
     attachment_bytes_max: of one that is uploaded. user_attachment_bytes_max: of all of one user
     together; 0: any number.
     """
@@ -67,9 +69,15 @@ class Service(NamedTuple):
     queue: Queue
     delete_wait_s: int = WAIT_SECONDS
     deleted_days: int = 0
+    retention_days: int = 0
     justification_required: bool = False
     attachment_bytes_max: int = ATTACHMENT_BYTES_MAX
     user_attachment_bytes_max: int = 0
+
+    @property
+    def days_in_trash(self) -> int:
+        """For how many days a deleted tree can be restored: no longer than the retention."""
+        return days_in_trash(self.deleted_days, self.retention_days)
 
 
 class CheckedRequest(NamedTuple):

@@ -7,6 +7,7 @@ from forklore_service.api.responses import log_failure
 from forklore_service.aws.telemetry import Stopwatch, log_changes, log_job, log_sweep
 from forklore_service.aws.wiring import Consumption, ServiceSettings, Table, open_queue, open_table
 from forklore_service.domain.model import JobKind
+from forklore_service.domain.retention import days_in_trash
 from forklore_service.errors import UnavailableError
 from forklore_service.usecases.background import worker
 
@@ -60,7 +61,8 @@ def sweep(context: Any) -> None:
     try:
         table = _table_until_the_end(context, usage)
         swept = sweeper.sweep(table, open_queue(), report=report)
-        trash.empty_trash(table, open_queue(), days=settings.days_in_trash, report=report)
+        days = days_in_trash(settings.deleted_days, settings.retention_days)
+        trash.empty_trash(table, open_queue(), days=days, report=report)
     except Exception as error:  # noqa: BLE001 (logged here without its text)
         report(error)
         raise SweepFailed from None  # Lambda logs what is raised, with its text

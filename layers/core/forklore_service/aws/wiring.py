@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from forklore_service.domain.meaning import Nearness
-from forklore_service.domain.retention import days_in_trash
 from forklore_service.domain.tree import WAIT_SECONDS
 from forklore_service.limits import ATTACHMENT_BYTES_MAX, DELETED_DAYS_MAX, RETENTION_DAYS_MAX
 from forklore_service.storage.clock import Clock
@@ -79,11 +78,6 @@ class ServiceSettings(NamedTuple):
     user_attachment_bytes_max: int = 0
     entries_per_conversation: int = 0
     recall: str = NO_MODEL
-
-    @property
-    def days_in_trash(self) -> int:
-        """For how many days a deleted tree can be restored: no longer than the retention."""
-        return days_in_trash(self.deleted_days, self.retention_days)
 
     @classmethod
     def from_environment(cls) -> "ServiceSettings":

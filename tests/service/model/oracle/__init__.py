@@ -24,8 +24,8 @@ __all__ = ["LEVELS", "NOT_CHOSEN", "Conversation", "Oracle"]
 
 OF_OTHERS = {"shareConversation", "updateMembership", "removeMembership", "adminListConversations"}
 OF_OTHERS |= {"adminListNames", "adminLookUpName", "adminDeleteName", "adminSearchConversations"}
-OF_OTHERS |= {"adminEraseUser", "adminListAttachments"}
-FOR_ADMINS = ("adminDelete", "adminEraseUser", "adminGetErasure", "adminRemoveAttachment")
+OF_OTHERS |= {"adminEraseUser", "adminListAttachments", "adminListTrash"}
+FOR_ADMINS = ("adminDelete", "adminRestore", "adminEraseUser", "adminGetErasure", "adminRemoveAttachment")
 
 MAKE = {"forkConversation", "copyConversation"}
 """Their answers are about what they make, and not about the conversation in their path."""

@@ -59,6 +59,13 @@ class Conversations(Making):
             self.delete_with_children(opened.tree)
         return 204, None
 
+    def restore_conversation(self, r: Request, _chosen: Json) -> Outcome:
+        """Show a conversation that is there. What is deleted here is never in a trash."""
+        return 200, self._shown(r, self._opened(r, minimum="owner"))
+
+    def list_trash(self, _r: Request, _chosen: Json) -> Outcome:
+        return 200, []
+
     def fork_conversation(self, r: Request, chosen: Json) -> Outcome:
         count = r.given.get("count", 1)
         answers = [*chosen.get("data", []), *({} for _ in range(count))] if count > 1 else [chosen]

@@ -19,7 +19,7 @@ from forklore_service.usecases.branches import children, forks, promotion
 from forklore_service.usecases.deletion import branch_removal, trash, tree_deletion
 from forklore_service.usecases.deletion.branch_removal import Scope
 from forklore_service.usecases.reading import conversation_lists, fork_lists, trash_list
-from forklore_service.usecases.shared.cursors import PageOf
+from forklore_service.usecases.shared.cursors import PageOf, valid
 from forklore_service.usecases.shared.loading import ConversationDetails
 from forklore_service.usecases.shared.requests import Fork
 from forklore_service.usecases.writing import conversations
@@ -99,7 +99,7 @@ def delete_conversation(request: CheckedRequest) -> Answer[None]:
         caller=request.caller,
         conversation_id=request.conversation_id,
         wait_s=request.service.delete_wait_s,
-        days=0 if query.for_good else request.service.deleted_days,
+        days=0 if query.for_good else request.service.days_in_trash,
     )
     return Answer(204 if is_closed else 202, None)
 
@@ -122,7 +122,7 @@ def page_of_trash(request: CheckedRequest, user_id: str, resource: str) -> answe
         after=cursors.to_place(f"{resource}/{user_id}", query.after_cursor),
         limit=query.limit,
     )
-    days = request.service.deleted_days
+    days = request.service.days_in_trash
     return {
         "data": [answers.trashed(one, days=days) for one in page.rows],
         "afterCursor": cursors.of_place(f"{resource}/{user_id}", page.resume),
@@ -242,17 +242,19 @@ def list_forks(request: CheckedRequest) -> answers.ForkPage:
     query: conversation_requests.ListForks = request.query
     conversation_id = request.conversation_id
     resource = f"forks/{conversation_id}"
+    after = cursors.to_list_key_or_id(resource, query.after_cursor)
     try:
         page = fork_lists.list_forks(
             request.table,
             caller=request.caller,
             conversation_id=conversation_id,
-            after=cursors.to_list_key_or_id(resource, query.after_cursor),
+            after=after,
             limit=query.limit,
         )
     except NotFoundError:
         if query.missing is None:
             raise
+        valid(after)
         return {"data": [], "afterCursor": None}
     now_s = request.table.now_s()
     return {
