@@ -164,7 +164,8 @@ def test_a_deletion_that_a_server_has_left_is_done_in_a_process(
 
     server = keep()
     create(server)
-    assert httpx.delete(f"{server.url}/v1/conversations/{MADE}", headers=ANN).status_code == 204
+    url = f"{server.url}/v1/conversations/{MADE}"
+    assert httpx.delete(url, params={"forGood": "true"}, headers=ANN).status_code == 204
     assert server.stop() == (0, "")
     assert stored()["JOB"] == 1  # the server keeps the data for another minute
 
