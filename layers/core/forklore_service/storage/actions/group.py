@@ -506,16 +506,14 @@ def mark_deleted(
     was read: its current branch must be the same, and its only live conversation. cascaded: whether
     it is deleted only because what started it is. kept: whether it may also be in the trash.
     """
-    condition, values = _to_delete(owner, last_of)
-    if kept:
-        condition, values = condition.replace("#state = :live", _IS_KEPT), {**values, **_KEPT}
+    condition, values = _to_delete(owner, last_of, kept=kept)
     return _tombstone(group_id, condition, values, at=at, mark="cascaded" if cascaded else None)
 
 
-def _to_delete(owner: str | None, last_of: Group | None) -> tuple[str, Values]:
-    """Return the condition that a live tree may be deleted, and its values."""
-    condition = "#state = :live"
-    values: Values = {":live": text(State.LIVE)}
+def _to_delete(owner: str | None, last_of: Group | None, *, kept: bool = False) -> tuple[str, Values]:
+    """Return the condition that a live tree may be deleted, or a kept one, and its values."""
+    condition = _IS_KEPT if kept else "#state = :live"
+    values: Values = _KEPT if kept else {":live": text(State.LIVE)}
     if owner is not None:
         condition += " AND #owner = :owner"
         values = {**values, ":owner": text(owner)}
