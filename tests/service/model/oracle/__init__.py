@@ -26,6 +26,7 @@ OF_OTHERS = {"shareConversation", "updateMembership", "removeMembership", "admin
 OF_OTHERS |= {"adminListNames", "adminLookUpName", "adminDeleteName", "adminSearchConversations"}
 OF_OTHERS |= {"adminEraseUser", "adminListAttachments", "adminListTrash"}
 FOR_ADMINS = ("adminDelete", "adminRestore", "adminEraseUser", "adminGetErasure", "adminRemoveAttachment")
+FOR_ADMINS += ("adminDeleteLink",)
 
 MAKE = {"forkConversation", "copyConversation"}
 """Their answers are about what they make, and not about the conversation in their path."""
@@ -44,7 +45,7 @@ class Oracle(Answers, Names, Copies, Search, Sharing, Erasing):
         is_replay = any(scope in self._answers for scope in self._scopes(r))
         for row in [] if is_replay else shown:  # Learn the times of now that are shown.
             known = self.conversations.get(row.get("id", row.get("conversationId")))
-            if known and "title" in row:
+            if known and "title" in row and "createdAt" in row:
                 known.said |= {t: known.said.get(t) or row.get(t) for t in ("createdAt", "updatedAt")}
             elif "revision" in row:
                 self._learn_name(r, row)
@@ -74,7 +75,7 @@ class Oracle(Answers, Names, Copies, Search, Sharing, Erasing):
                 return before
         of = self._offered(r).transfer if r.name == "acceptTransfer" else r.given
         outcome: Outcome = effect(r, chosen)
-        pages = (self.list_entries, self.list_entries_by_name)
+        pages = (self.list_entries, self.list_entries_by_name, self.list_linked_entries)
         require("afterCursor" not in r.given or effect in pages, 400, "invalid_cursor")
         if r.key is not None:
             named = None if r.name in MAKE else of.get("conversationId")
@@ -131,6 +132,7 @@ def check_form(r: Request) -> None:
     require(users == {r.caller.user} and given.get("accessLevel") != "owner", *INVALID)
     require(not any("epoch" in draft and is_history(draft) for draft in drafts), *INVALID)
     require(len({"afterCursor", "beforeCursor", "tail"} & given.keys()) < 2, *INVALID)
+    require(r.name != "createLink" or not {"allForks", "upToEntryId"} <= given.keys(), *INVALID)
     require("position" not in given or given.keys() & {"atEntryId", "atKey"}, *INVALID)
     require(not {"forkedAtConversationId", "startedByConversationId"} <= given.keys(), *INVALID)
     require(not {"answerId", "startedByConversationId"} <= given.keys(), *INVALID)
