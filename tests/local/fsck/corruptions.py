@@ -801,6 +801,11 @@ CORRUPTIONS = [
         lambda m: m.change(m.key(Kind.LINK, ROOT), upTo=text(LATE)),
     ),
     a(
+        "a link without its time",
+        "malformed_link",
+        lambda m: m.change(m.key(Kind.LINK, ROOT), createdAt=text("now")),
+    ),
+    a(
         "a link that ends in two years",
         "wrong_ttl",
         lambda m: m.change(m.key(Kind.LINK, ROOT), ttl=number(m.now_s + 730 * DAY_S)),

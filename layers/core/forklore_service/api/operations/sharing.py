@@ -112,8 +112,8 @@ def _spread(request: CheckedRequest, spread: Spread, fields: _Fields) -> Answer[
 def create_link(request: CheckedRequest) -> answers.CreatedLink:
     """Make a link by which people without an account read the conversation.
 
-    For managers. It shows the history up to now, or up to the append of `upToEntryId`, and nothing
-    that is said later; with `allForks` the whole fork tree, and what is said later, too. It ends
+    For managers. It shows the history up to now, or up to `upToEntryId`, and nothing that is said
+    later; with `allForks` the whole fork tree, and what is said later, too. It ends
     after `days`, with the conversation, and with a transfer unless `keepOnTransfer`. The `secret`
     is told only in this answer; what is sent again makes another link.
     """
