@@ -46,8 +46,8 @@ def test_the_oracle_knows_every_operation() -> None:
 
 
 def test_the_oracle_knows_every_field_and_every_parameter() -> None:
-    """Four change no answer: what an auditor says in justification, how long it may be held, whether
-    a tree is deleted for good, as all of them are here, and when a link ends, as none does here.
+    """Four change no answer: what an auditor says in justification, how long it may be held, when a
+    link ends, as none does here, and whether a tree is deleted for good, as all of them are here.
     """
     nodes = [node for text in ROOMS.values() for node in ast.walk(ast.parse(text))]
     known = {node.value for node in nodes if isinstance(node, ast.Constant)}

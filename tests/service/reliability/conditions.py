@@ -57,6 +57,8 @@ PURPOSES: Mapping[str, set[str]] = {
     "clearing up": {"ConditionCheck GROUP"},
     "naming": {"Update NAME"},
     "letting go": {"Put JOB", "Update FILE"},
+    "linking": {"Put LINK"},
+    "ending a link": {"Delete LINK"},
     "shelving": {"ConditionCheck SHELF"},
 }
 """The purpose of a transaction is the first of these whose writes are all in it."""

@@ -64,6 +64,7 @@ from tests.service.reliability.world import (
     leaving_answering,
     left,
     lengthy,
+    linked,
     offered,
     offered_answering,
     part,
@@ -435,6 +436,23 @@ PAIRS: dict[str, Pair] = {
     "accept, decline": pair(_ACCEPT, _DECLINE),
     "accept, revoke the recipient": pair(_ACCEPT, OPERATIONS["remove the recipient"]),
     "accept, delete": pair(_ACCEPT, _DELETE_GIVEN),
+    "link, accept": pair("link", "accept what has links"),
+    "link by the owner, accept": pair(
+        post("createLink", ANN, of=linked, conversationId=GIVEN), "accept what has links"
+    ),
+    "link, delete": pair("link", delete("deleteConversation", ANN, of=linked, conversationId=GIVEN)),
+    "link, remove the branch": pair(
+        post("createLink", ANN, of=linked, conversationId=GIVEN_FORK),
+        delete("deleteConversation", ANN, of=linked, conversationId=GIVEN_FORK, scope="branch"),
+    ),
+    "link, remove the manager": pair(
+        "link", change("removeMembership", ANN, of=linked, conversationId=GIVEN, userId="mia")
+    ),
+    "open a link, end it": pair("open a link", "end a link"),
+    "end a link, remove the manager": pair(
+        delete("deleteLink", MIA, of=linked, conversationId=GIVEN, linkId="<link>"),
+        change("removeMembership", ANN, of=linked, conversationId=GIVEN, userId="mia"),
+    ),
     "accept, append by the previous owner": pair(
         _ACCEPT, append(ANN, to=GIVEN, of=offered, knows=(GIVEN, ANN))
     ),

@@ -25,7 +25,13 @@ __all__ = ["LEVELS", "NOT_CHOSEN", "Conversation", "Oracle"]
 OF_OTHERS = {"shareConversation", "updateMembership", "removeMembership", "adminListConversations"}
 OF_OTHERS |= {"adminListNames", "adminLookUpName", "adminDeleteName", "adminSearchConversations"}
 OF_OTHERS |= {"adminEraseUser", "adminListAttachments", "adminListTrash"}
-FOR_ADMINS = ("adminDelete", "adminRestore", "adminEraseUser", "adminGetErasure", "adminRemoveAttachment")
+FOR_ADMINS: tuple[str, ...] = (
+    "adminDelete",
+    "adminRestore",
+    "adminEraseUser",
+    "adminGetErasure",
+    "adminRemoveAttachment",
+)
 FOR_ADMINS += ("adminDeleteLink",)
 
 MAKE = {"forkConversation", "copyConversation"}
