@@ -59,7 +59,7 @@ class Model(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Read everything back. Check the stored data before and after the last jobs are done.
 
-        Then erase a user, and do it again.
+        Then erase a user, and do it again. At last all that is in the trash comes back.
         """
         with self._with:
             if not self._is_sound:
@@ -71,6 +71,9 @@ class Model(RuleBasedStateMachine):
             assert_intact(self._world.store, settled=True)
             self._history.erase()
             settle(self._world.store, in_seconds=AHEAD_SECONDS)
+            assert_intact(self._world.store, settled=True)
+            self._history.reading.read_back()
+            self._history.restore_all()
             assert_intact(self._world.store, settled=True)
             self._history.reading.read_back()
             self.measure.count(examples=1, requests=self._history.both.requests)

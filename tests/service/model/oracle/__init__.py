@@ -25,14 +25,7 @@ __all__ = ["LEVELS", "NOT_CHOSEN", "Conversation", "Oracle"]
 OF_OTHERS = {"shareConversation", "updateMembership", "removeMembership", "adminListConversations"}
 OF_OTHERS |= {"adminListNames", "adminLookUpName", "adminDeleteName", "adminSearchConversations"}
 OF_OTHERS |= {"adminEraseUser", "adminListAttachments", "adminListTrash"}
-FOR_ADMINS: tuple[str, ...] = (
-    "adminDelete",
-    "adminRestore",
-    "adminEraseUser",
-    "adminGetErasure",
-    "adminRemoveAttachment",
-)
-FOR_ADMINS += ("adminDeleteLink",)
+FOR_ADMINS = ("adminDelete", "adminRestore", "adminEraseUser", "adminGetErasure", "adminRemoveAttachment")
 
 MAKE = {"forkConversation", "copyConversation"}
 """Their answers are about what they make, and not about the conversation in their path."""
@@ -41,8 +34,9 @@ MAKE = {"forkConversation", "copyConversation"}
 class Oracle(Answers, Names, Copies, Search, Sharing, Erasing):
     """The service, in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, days: int = 0) -> None:
         super().__init__()
+        self.days = days
         self._answers: dict[Json, tuple[Json, str, Outcome]] = {}
 
     def answer(self, r: Request, chosen: Json) -> Outcome:
@@ -138,7 +132,6 @@ def check_form(r: Request) -> None:
     require(users == {r.caller.user} and given.get("accessLevel") != "owner", *INVALID)
     require(not any("epoch" in draft and is_history(draft) for draft in drafts), *INVALID)
     require(len({"afterCursor", "beforeCursor", "tail"} & given.keys()) < 2, *INVALID)
-    require(r.name != "createLink" or not {"allForks", "upToEntryId"} <= given.keys(), *INVALID)
     require("position" not in given or given.keys() & {"atEntryId", "atKey"}, *INVALID)
     require(not {"forkedAtConversationId", "startedByConversationId"} <= given.keys(), *INVALID)
     require(not {"answerId", "startedByConversationId"} <= given.keys(), *INVALID)

@@ -18,10 +18,6 @@ class Link:
     to: Conversation
     said: Json
 
-    @property
-    def is_open(self) -> bool:
-        return not self.to.is_removed
-
 
 class Links(Entries):
     """The operations on links. links: by their secrets, those that nobody has ended."""
@@ -31,8 +27,8 @@ class Links(Entries):
         self.links: dict[str, Link] = {}
 
     def create_link(self, r: Request, chosen: Json) -> Outcome:
-        opened, given = self._opened(r, minimum="manager"), r.given
-        last = None
+        require(not {"allForks", "upToEntryId"} <= r.given.keys(), *INVALID)
+        opened, given, last = self._opened(r, minimum="manager"), r.given, None
         if not given.get("allForks"):
             last = given.get("upToEntryId", opened.last_history())
             require(last or "upToEntryId" in given, *CONFLICT, reason="nothing_to_show")
@@ -47,7 +43,7 @@ class Links(Entries):
 
     def list_links(self, r: Request, _chosen: Json) -> Outcome:
         opened = self._opened(r, minimum="manager")
-        said = [one.said for one in self.links.values() if one.to.tree is opened.tree and one.is_open]
+        said = [one.said for one in self.links.values() if one.to.tree is opened.tree and self._is_open(one)]
         return 200, sorted(said, key=lambda one: (one["createdAt"], one["id"]))
 
     def delete_link(self, r: Request, _chosen: Json) -> Outcome:
@@ -55,7 +51,7 @@ class Links(Entries):
         found = [
             secret
             for secret, one in self.links.items()
-            if one.said["id"] == r.given["linkId"] and one.to.tree is opened.tree and one.is_open
+            if one.said["id"] == r.given["linkId"] and one.to.tree is opened.tree and self._is_open(one)
         ]
         require(found, *NOT_FOUND)
         del self.links[found[0]]
@@ -90,8 +86,11 @@ class Links(Entries):
         }
         self.links = kept
 
+    def _is_open(self, link: Link) -> bool:
+        return self.conversations.get(link.to.id) is link.to
+
     def _linked(self, r: Request) -> Link:
         link = self.links.get(r.given["secret"])
-        require(link and link.is_open, *NOT_FOUND)
+        require(link and self._is_open(link), *NOT_FOUND)
         assert link is not None
         return link
