@@ -53,12 +53,20 @@ def _told(answer: Answer) -> str:
 
 
 def _said(answer: Answer) -> Any:
-    if answer.status < 400 and isinstance(answer.body, dict) and "secret" in answer.body:
-        return {**answer.body, "id": "of a link", "secret": "a secret"}
     if answer.status < 400:
-        return answer.body
+        return _without_secrets(answer.body)
     details = {name: value for name, value in answer.body["details"].items() if name != "message"}
     return {"code": answer.body["code"], **details}
+
+
+def _without_secrets(body: Any) -> Any:
+    """Return a body without the ids and the secrets of links, which are random."""
+    match body:
+        case {"data": [*rows], **rest}:
+            return {**rest, "data": list(map(_without_secrets, rows))}
+        case {"keepOnTransfer": _}:
+            return {**body, "id": "of a link", "secret": "a secret"}
+    return body
 
 
 def _ranked(texts: Sequence[str]) -> list[str]:

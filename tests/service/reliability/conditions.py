@@ -54,11 +54,11 @@ PURPOSES: Mapping[str, set[str]] = {
     "offer": {"Put XFER"},
     "acceptance": {"Delete XFER", "Put JOB"},
     "deletion": {"Put JOB", "Update GROUP"},
+    "linking": {"Put LINK"},
+    "ending a link": {"Delete LINK"},
     "clearing up": {"ConditionCheck GROUP"},
     "naming": {"Update NAME"},
     "letting go": {"Put JOB", "Update FILE"},
-    "linking": {"Put LINK"},
-    "ending a link": {"Delete LINK"},
     "shelving": {"ConditionCheck SHELF"},
 }
 """The purpose of a transaction is the first of these whose writes are all in it."""

@@ -163,17 +163,6 @@ def check_owner(group_id: str, owner: str) -> Action:
     )
 
 
-def check_steady(group_id: str, *, owner: str | None) -> Action:
-    """Check that a tree is live, and that no HEAD names an owner before. owner: its owner still."""
-    is_owner = "" if owner is None else " AND #owner = :owner"
-    return action.check(
-        ActionKind.GROUP,
-        keys.group(group_id),
-        f"#state = :live AND attribute_not_exists(#rewriting){is_owner}",
-        values={":live": text(State.LIVE), **({} if owner is None else {":owner": text(owner)})},
-    )
-
-
 def check_absent(group_id: str) -> Action:
     """Check that there is no such tree."""
     return action.check(ActionKind.GROUP, keys.group(group_id), IS_NEW)

@@ -242,7 +242,7 @@ def finish_rewriting(table: Table, group_id: str) -> None:
 
 
 def _end_links(table: Table, group: Group) -> None:
-    """Remove the links for readers that end with a transfer. None is made before that is over."""
+    """Remove the links for readers that end with a transfer, if it is still this one."""
     links = table.read.links(group.group_id, now_s=table.now_s())
     for some in in_batches((link.link_id for link in links if not link.stays), LINKS_AT_ONCE):
         ended = [actions.link.delete(group.group_id, link_id) for link_id in some]
