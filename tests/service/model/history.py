@@ -28,6 +28,7 @@ MOVES = {
     "fork_by_append": 7,
     "start_child": 3,
     "update_conversation": 3,
+    "set_scores": 2,
     "delete_conversation": 1,
     "remove_branch": 4,
     "write_without_fields": 6,
