@@ -1,13 +1,13 @@
-"""Conversations: made, read, changed, listed, forked, deleted."""
+"""Conversations: made, read, changed, listed, forked."""
 
 from tests.service.model.asking import Json, Outcome, Request, require
-from tests.service.model.oracle.making import Making
+from tests.service.model.oracle.deleting import Deleting
 from tests.service.model.oracle.refusals import CONFLICT, INVALID, NOT_CHOSEN
 from tests.service.model.oracle.trees import SAID, Conversation, Tree
 from tests.service.model.oracle.world import used_at
 
 
-class Conversations(Making):
+class Conversations(Deleting):
     """The operations on conversations."""
 
     def create_conversation(self, r: Request, chosen: Json) -> Outcome:
@@ -57,25 +57,6 @@ class Conversations(Making):
                 uses = [used_at(branch) or "" for branch in c.tree.live()]
                 one["lastUsedAt"] = max(*uses, told.get(one["id"], (0, ""))[1])
         return 200, shown
-
-    def delete_conversation(self, r: Request, _chosen: Json) -> Outcome:
-        scope = r.given.get("scope", "tree")
-        opened = self._opened(r, minimum="manager" if scope == "branch" else "owner")
-        if scope == "branch" and any(tree.started_by is opened and tree.live() for tree in self.trees):
-            opened = self._opened(r, minimum="owner")
-        if scope == "branch" and opened.tree.live() != [opened]:
-            self._remove(opened)
-        else:
-            self._opened(r, minimum="owner")
-            self.delete_with_children(opened.tree)
-        return 204, None
-
-    def restore_conversation(self, r: Request, _chosen: Json) -> Outcome:
-        """Show a conversation that is there. What is deleted here is never in a trash."""
-        return 200, self._shown(r, self._opened(r, minimum="owner"))
-
-    def list_trash(self, _r: Request, _chosen: Json) -> Outcome:
-        return 200, []
 
     def fork_conversation(self, r: Request, chosen: Json) -> Outcome:
         count = r.given.get("count", 1)
