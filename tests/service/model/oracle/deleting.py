@@ -7,6 +7,8 @@ from tests.service.model.oracle.making import Making
 from tests.service.model.oracle.refusals import CONFLICT, NOT_FOUND
 from tests.service.model.oracle.trees import Tree
 
+NEVER = "1970-01-01T00:00:00.000Z"
+
 
 class Deleting(Making):
     """The operations that delete and restore."""
@@ -81,7 +83,8 @@ def _trashed(tree: Tree, days: int, told: dict[str, Json]) -> Json:
     tree.deleted_at = tree.deleted_at or row.get("deletedAt")
     root.said["createdAt"] = root.said.get("createdAt") or row.get("createdAt")
     [owner] = [user for user, level in tree.levels.items() if level == "owner"]
-    kept_until = datetime.fromisoformat(tree.deleted_at or row["deletedAt"]) + timedelta(days=days)
+    known = datetime.fromisoformat(tree.deleted_at or NEVER)  # a refused list tells no time
+    kept_until = known + timedelta(days=days)
     return {
         "id": current.id,
         "title": current.said.get("title"),

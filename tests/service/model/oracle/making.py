@@ -110,11 +110,17 @@ class Making(Attachments, Pointers):
         into.show(entry)
         return entry
 
+    def _is_news(self, r: Request, into: Conversation, given: Json) -> bool:
+        """Tell whether a sync makes an entry."""
+        _, entries = latest_epoch(into.context_for(r.caller, into.view()) or [])
+        known = [element for entry in entries for element in entry["content"]]
+        return comparable(known) != comparable(given["content"])
+
     def _sync(self, r: Request, into: Conversation, given: Json, told: Json, *, is_new: bool) -> Json:
         sent = given["content"]
         epoch, entries = latest_epoch(into.context_for(r.caller, into.view()) or [])
         known = [element for entry in entries for element in entry["content"]]
-        if comparable(known) == comparable(sent):
+        if not self._is_news(r, into, given):
             last = entries[-1]["id"] if entries else None
             told = {"epoch": epoch or None, "noOp": True, "epochIncremented": False}
             return told | {"entry": None, "lastEntryId": last}
