@@ -1,11 +1,10 @@
 """Entries: appended, synced, listed."""
 
 from tests.service.model.asking import Json, Outcome, Request, is_history, require
-from tests.service.model.oracle.branches import alternatives, ids_to_name
+from tests.service.model.oracle.branches import alternatives, ids_to_name, require_lineage
 from tests.service.model.oracle.lines import as_line
 from tests.service.model.oracle.lists import group_turns, latest_epoch, place_of, require_based
 from tests.service.model.oracle.logs import Logs
-from tests.service.model.oracle.making import require_lineage
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_FOUND
 from tests.service.model.oracle.trees import Conversation, Entry
 

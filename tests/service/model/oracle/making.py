@@ -1,6 +1,5 @@
 """How conversations begin, and how they take entries in."""
 
-import re
 from decimal import Decimal
 
 from tests.service.model.asking import (
@@ -15,7 +14,7 @@ from tests.service.model.asking import (
 from tests.service.model.oracle.attachments import Attachments
 from tests.service.model.oracle.lists import latest_epoch
 from tests.service.model.oracle.pointers import Pointers
-from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
+from tests.service.model.oracle.refusals import FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
 from tests.service.model.oracle.trees import SAID, Conversation, Entry, Tree
 
 KEPT = (
@@ -137,20 +136,3 @@ def require_agent(r: Request) -> None:
     drafts = r.given.get("entries", [r.given])
     has_context = "context" in r.given or not all(map(is_history, drafts))
     require(r.caller.client or not has_context, *FORBIDDEN)
-
-
-def require_lineage(r: Request, into: Conversation) -> None:
-    """Refuse an append that says of a conversation that it is another fork or child than it is."""
-    ids = re.compile("(forkedAt|startedBy).*Id")
-    asked, said = ({n: v for n, v in some.items() if ids.match(n)} for some in (r.given, into.said))
-    if "forkedAtKey" in r.given:
-        at = [e for e in into.tree.entries() if e["id"] == said.get("forkedAtEntryId")]
-        is_at = at and at[0].get("key") == r.given["forkedAtKey"]
-        asked["forkedAtEntryId"] = said["forkedAtEntryId"] if is_at else None
-    was, position = into.said.get("forkedAtPosition"), r.given.get("forkedAtPosition")
-    if position == "head":
-        asked |= {n: v for n, v in said.items() if n == "forkedAtEntryId"}
-        position = "blank" if was == "blank" else "after"
-    is_that = asked == said and (was in (position, None) or (position is None and was != "after"))
-    kind = "fork" if "forkedAtConversationId" in asked else "child"
-    require(is_that or not asked, *CONFLICT, reason=f"not_the_{kind}")
