@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import pytest
 
+from forklore_local.in_process.service import DELETED_DAYS
 from tests.service.http.client import Service
 from tests.service.http.conftest import URL
 from tests.service.model.asking import Caller
@@ -48,8 +49,10 @@ def agree(services: Sequence[Service], capsys: pytest.CaptureFixture[str]) -> No
 
 def _history(services: Sequence[Service], random: Random) -> History:
     users = list(dict.fromkeys(services[0].new_user() for _ in range(USERS)))
-    admins = () if URL in os.environ else [Caller(user, roles=roles) for user, roles in ROLES.items()]
-    return History([OverHttp(one) for one in services], random, users=users, name=str(uuid4()), admins=admins)
+    admins = [] if URL in os.environ else [Caller(user, roles=roles) for user, roles in ROLES.items()]
+    ways = [OverHttp(one) for one in services]
+    days = 0 if URL in os.environ else DELETED_DAYS
+    return History(ways, random, users=users, name=str(uuid4()), admins=admins, days=days)
 
 
 @pytest.mark.parametrize("sees_date", [True, False], ids=["corrected by Date", "uncorrected"])

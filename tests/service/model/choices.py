@@ -89,8 +89,21 @@ class Choices:
         found = self.any()
         if found and self.chance(0.95):
             return found.id, found
-        gone = list(self._oracle.gone)
+        gone = self.gone
         return (self.random.choice(gone) if gone and self.chance(0.6) else self.new_id()), None
+
+    @property
+    def gone(self) -> list[str]:
+        """The ids of what is deleted, also of what can be restored."""
+        return [*self._oracle.gone, *self._oracle.trashed]
+
+    def in_trash(self) -> tuple[str, Conversation | None]:
+        """Return a conversation that is in the trash, mostly one that was deleted by itself."""
+        trashed = list(self._oracle.trashed.values())
+        alone = [c for c in trashed if c.tree.deleted_with is c.tree]
+        some = alone if alone and self.chance(0.85) else trashed
+        found = self.random.choice(some) if some else None
+        return (found.id if found else self.new_id()), found
 
     def beside(self, one: Conversation | None) -> tuple[str, Conversation | None]:
         """Return another conversation, mostly one of the same tree."""
@@ -100,7 +113,7 @@ class Choices:
         return self.target()
 
     def id_in_use(self) -> str:
-        return self.random.choice([*self._oracle.conversations, *self._oracle.gone] or [self.new_id()])
+        return self.random.choice([*self._oracle.conversations, *self.gone] or [self.new_id()])
 
     def new_id(self) -> str:
         some = str(UUID(int=self.random.getrandbits(128), version=4))

@@ -42,11 +42,12 @@ class Comparison:
     """The service and the oracle, which get the same requests.
 
     asked: how many requests there were, by operation and status.
-    services: each request goes to one of them. is_alone: nobody else writes to their table.
+    services: each request goes to one of them. is_alone: nobody else writes to their table. days:
+    for how long they keep what is deleted.
     """
 
-    def __init__(self, services: Sequence[Service], random: Random, *, is_alone: bool) -> None:
-        self.oracle = Oracle()
+    def __init__(self, services: Sequence[Service], random: Random, *, is_alone: bool, days: int = 0) -> None:
+        self.oracle = Oracle(days)
         self.asked: Counter[tuple[str, int]] = Counter()
         self.services = services
         self._random = random
@@ -153,7 +154,7 @@ class Comparison:
     def _send(self, request: Request) -> Answer:
         at = self._random.randrange(len(self.services))
         self._transcript.append(f"{request} at {at}")
-        self._known |= self.oracle.conversations.keys()
+        self._known |= self.oracle.conversations.keys() | self.oracle.trashed.keys()
         try:
             answer = self.services[at].answer(request)
         except AssertionError as error:

@@ -28,7 +28,11 @@ MOVES = {
     "fork_by_append": 7,
     "start_child": 3,
     "update_conversation": 3,
-    "delete_conversation": 1,
+    "set_scores": 2,
+    "delete_conversation": 2,
+    "restore_conversation": 3,
+    "delete_for_good": 1,
+    "end_trash": 1,
     "remove_branch": 4,
     "write_without_fields": 6,
     "merge_conversation": 4,
@@ -87,6 +91,8 @@ class History:
     admins: callers with roles, perhaps none.
     work: does a step of one deletion and returns the tree's id, or None if there is nothing to do.
         Without it, the service works on deletions by itself.
+    days: for how long a deleted tree is in the trash; 0: it is not known, so all goes for good.
+    end_trash: lets the time of what is in the trash be over.
     is_alone: nobody else writes to the service's table.
     """
 
@@ -100,14 +106,17 @@ class History:
         admins: Sequence[Caller] = (),
         work: Work | None = None,
         is_alone: bool = False,
+        days: int = 0,
+        end_trash: Callable[[], object] | None = None,
     ) -> None:
         self.random = random
-        self.both = Comparison(services, random, is_alone=is_alone)
+        self.both = Comparison(services, random, is_alone=is_alone, days=days)
         self._oracle = self.both.oracle
         self._choose = Choices(random, self._oracle, users)
         self._name = name
         self._admins = admins
         self._work = work
+        self._end_trash = end_trash
         self._replayable: list[Request] = []
         self.reading = Reading(self.both, self._choose, admins)
         self._branching = Branching(self.both, self._choose, admins, self._post)
@@ -200,13 +209,45 @@ class History:
         self._delete(name, caller, conversation_id, found, scope="branch")
 
     def admin_delete(self) -> None:
-        """Delete a tree as an administrator, or restore what is there."""
+        """Delete a tree as an administrator."""
         if self._admins:
             conversation_id, found = self._choose.target()
             admin = self._choose.one_of(*self._admins)
             self._delete("adminDeleteConversation", admin, conversation_id, found)
-            given = {"conversationId": conversation_id, **self._choose.justification()}
-            self.both.ask(Request("adminRestoreConversation", admin, given))
+
+    def restore_conversation(self) -> None:
+        """Restore a tree, as its owner or as an administrator."""
+        conversation_id, found = (
+            self._choose.target() if self._choose.chance(0.1) else self._choose.in_trash()
+        )
+        name, caller, why = "restoreConversation", self._choose.caller(found, "owner"), {}
+        if self._admins and self._choose.chance(0.3):
+            name, caller = "adminRestoreConversation", self._choose.one_of(*self._admins)
+            why = self._choose.justification()
+        self._post(name, caller, {"conversationId": conversation_id, **why})
+
+    def delete_for_good(self) -> None:
+        """Delete what is in the trash, or try to delete it once more."""
+        conversation_id, found = self._choose.in_trash()
+        caller, name = self._choose.caller(found, "owner"), "deleteConversation"
+        if self._admins and self._choose.chance(0.2):
+            caller, name = self._choose.one_of(*self._admins), "adminDeleteConversation"
+        self._delete(name, caller, conversation_id, found)
+
+    def end_trash(self) -> None:
+        """Let the time of all that is in the trash be over."""
+        if self._end_trash:
+            self._end_trash()
+            self._oracle.end_trash()
+
+    def restore_all(self) -> None:
+        """Restore all that is in the trash, for its owners. A child comes after its parent."""
+        while self._oracle.trashed:
+            alone = [tree for tree in self._oracle.kept if tree.deleted_with is tree]
+            tree = next(one for one in alone if not (one.started_by and one.started_by.tree.deleted_with))
+            [owner] = [user for user, level in tree.levels.items() if level == LEVELS[-1]]
+            given = {"conversationId": tree.live()[0].id}
+            self.both.ask(Request("restoreConversation", Caller(owner), given))
 
     def erase_nobody(self) -> None:
         """Erase a user who has written nothing, mostly as an admin, and look at it."""
@@ -237,15 +278,16 @@ class History:
     ) -> None:
         """Delete a tree, unless it is unknown when its grandchildren are deleted.
 
-        For good, so that it is gone also where there is a trash.
+        For good, if nobody knows whether there is a trash.
         """
         if found is None or self._work or not self._has_grandchildren(found):
             why = self._choose.justification() if name.startswith("admin") else {}
-            given = {"conversationId": conversation_id, "forGood": True, **why, **how}
+            is_for_good = not self._oracle.days or self._choose.chance(0.4)
+            given = {"conversationId": conversation_id, "forGood": is_for_good, **why, **how}
             self.both.ask(Request(name, caller, given))
 
     def _has_grandchildren(self, found: Conversation) -> bool:
-        starters = [c.tree.started_by for c in self._choose.conversations]
+        starters = [tree.started_by for tree in self._oracle.kept]
         parents = [parent.tree.started_by for parent in starters if parent]
         return any(parent is not None and parent.tree is found.tree for parent in parents)
 
@@ -434,5 +476,5 @@ class History:
         return self._choose.target() if self._choose.chance(0.93) else (self._choose.new_id(), None)
 
     def _new_or_gone(self) -> str:
-        gone = list(self._oracle.gone)
+        gone = self._choose.gone
         return self._choose.one_of(*gone) if gone and self._choose.chance(0.06) else self._choose.new_id()

@@ -164,7 +164,7 @@ class Reading:
             if conversation.tree.live()[0] is conversation:
                 self._list(Request("listForks", self._choose.one_of(*members), given))
                 self._list(Request("listMemberships", self._choose.one_of(*members), given))
-        for conversation_id in list(self._both.oracle.gone)[:GONE_MAX]:
+        for conversation_id in [*self._both.oracle.trashed, *self._both.oracle.gone][:GONE_MAX]:
             self._both.ask(
                 Request("getConversation", self._choose.caller(), {"conversationId": conversation_id})
             )
@@ -172,6 +172,7 @@ class Reading:
             caller = Caller(user, self._choose.one_of(*CLIENTS))
             self._list(Request("listConversations", caller, EVERYTHING))
             self._list(Request("listTransfers", caller))
+            self._list(Request("listTrash", caller))
         self.list_conversations()
         for attachment_id, file in self._both.oracle.files.items():
             caller = self._choose.caller()

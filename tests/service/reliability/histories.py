@@ -5,15 +5,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 
+from forklore_service.usecases.deletion import trash
 from tests.service.model.asking import Caller
 from tests.service.model.history import History
 from tests.service.model.services import InProcess, Worker
 from tests.service.reliability.service import Endpoint, Process, new_store
+from tests.support.mailbox import Mailbox
 from tests.support.tables import Store, WrongClock
 
 CLOCKS_MS = (300_000, -300_000)
 """How wrong the clocks of the two processes are."""
 USERS = ("ann", "bob", "cat", "dan", "eve")
+DAYS = 30
+"""For how long a deleted tree is in the trash."""
 ADMINS = (Caller("root", roles=frozenset({"admin", "auditor"})), Caller("aud", roles=frozenset({"auditor"})))
 
 
@@ -37,6 +41,9 @@ def new_world(endpoint: Endpoint, random: Random, *, bits: int) -> Iterator[Worl
         ]
         workers = [Worker(process) for process in processes]
         services = [InProcess(process) for process in processes]
+        for process in processes:
+            process.deleted_days = DAYS
+        ahead = Process(store, clock=WrongClock(2 * max(CLOCKS_MS)))
         history = History(
             services,
             random,
@@ -44,5 +51,11 @@ def new_world(endpoint: Endpoint, random: Random, *, bits: int) -> Iterator[Worl
             admins=ADMINS,
             work=lambda: random.choice(workers).work(random),
             is_alone=True,
+            days=DAYS,
+            end_trash=lambda: trash.empty_trash(ahead.table, Mailbox().queue, days=0, report=_fail),
         )
         yield World(history, store, services, workers)
+
+
+def _fail(error: Exception) -> None:
+    raise error

@@ -85,6 +85,12 @@ def changes_between(
     before: dict[str, State], after: dict[str, State], asked: Request, answer: Answer, made: Oracle
 ) -> Iterator[Told]:
     """Yield what one request has changed, as events tell it."""
+    if asked.name.endswith("estoreConversation"):  # what comes back with it makes no events
+        of = [
+            tree for tree in after.keys() - before.keys() if asked.given["conversationId"] in after[tree].live
+        ]
+        yield from (("TreeRestored", tree) for tree in of)
+        return
     deleted = before.keys() - after.keys()
     if deleted:  # the trees that it has started are deleted with it, which makes no events
         of = [tree for tree in deleted if asked.given["conversationId"] in before[tree].live]
@@ -137,7 +143,7 @@ def summary(event: dict[str, Any]) -> Told:
             return event["type"], tree, event["userId"], *levels
         case "OwnershipTransferred":
             return event["type"], tree, event["fromUserId"], event["toUserId"]
-        case "TreeDeleted":
+        case "TreeDeleted" | "TreeRestored":
             return event["type"], tree
     return event["type"], tree, of
 

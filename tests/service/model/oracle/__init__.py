@@ -34,8 +34,9 @@ MAKE = {"forkConversation", "copyConversation"}
 class Oracle(Answers, Names, Copies, Search, Sharing, Erasing):
     """The service, in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, days: int = 0) -> None:
         super().__init__()
+        self.days = days
         self._answers: dict[Json, tuple[Json, str, Outcome]] = {}
 
     def answer(self, r: Request, chosen: Json) -> Outcome:

@@ -75,7 +75,7 @@ class Attachments(World):
     def stays(self, file: File) -> bool:
         """Tell whether it is sure to be there: an entry shows it, or it waits for the first one."""
         waits = not file.was_named and file.owner is not None
-        return waits or any(self._shows(tree.entries(), file) for tree in self.trees)
+        return waits or any(self._shows(tree.entries(), file) for tree in self.kept)
 
     def is_sure(self, caller: Caller, file: File) -> bool:
         """Tell whether it is sure what the caller may do: what is being removed may show it yet."""

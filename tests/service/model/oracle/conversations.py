@@ -1,13 +1,13 @@
-"""Conversations: made, read, changed, listed, forked, deleted."""
+"""Conversations: made, read, changed, listed, forked."""
 
 from tests.service.model.asking import Json, Outcome, Request, require
-from tests.service.model.oracle.making import Making
-from tests.service.model.oracle.refusals import CONFLICT, NOT_CHOSEN
+from tests.service.model.oracle.deleting import Deleting
+from tests.service.model.oracle.refusals import CONFLICT, INVALID, NOT_CHOSEN
 from tests.service.model.oracle.trees import SAID, Conversation, Tree
 from tests.service.model.oracle.world import used_at
 
 
-class Conversations(Making):
+class Conversations(Deleting):
     """The operations on conversations."""
 
     def create_conversation(self, r: Request, chosen: Json) -> Outcome:
@@ -24,6 +24,17 @@ class Conversations(Making):
         changed.titled_by = "" if "title" in r.given else changed.titled_by
         changed.said["updatedAt"] = max(before, chosen.get("updatedAt", NOT_CHOSEN))
         return 200, self._shown(r, changed)
+
+    def set_scores(self, r: Request, _chosen: Json) -> Outcome:
+        opened, scores = self._opened(r, minimum="writer"), r.given["scores"]
+        live = {c.id: c for c in opened.tree.live()}
+        require(all(one["conversationId"] in live for one in scores), *INVALID)
+        for one in scores:
+            scored, score = live[one["conversationId"]], one.get("score")
+            rest = {n: v for n, v in (scored.said.get("metadata") or {}).items() if n != "score"}
+            scored.said["metadata"] = rest | ({} if score is None else {"score": score})
+            scored.said["updatedAt"] = None
+        return 204, None
 
     def list_conversations(self, r: Request, chosen: Json) -> Outcome:
         mode, ancestry = r.given.get("mode", "latest-fork"), r.given.get("ancestry", "roots")
@@ -46,25 +57,6 @@ class Conversations(Making):
                 uses = [used_at(branch) or "" for branch in c.tree.live()]
                 one["lastUsedAt"] = max(*uses, told.get(one["id"], (0, ""))[1])
         return 200, shown
-
-    def delete_conversation(self, r: Request, _chosen: Json) -> Outcome:
-        scope = r.given.get("scope", "tree")
-        opened = self._opened(r, minimum="manager" if scope == "branch" else "owner")
-        if scope == "branch" and any(tree.started_by is opened and tree.live() for tree in self.trees):
-            opened = self._opened(r, minimum="owner")
-        if scope == "branch" and opened.tree.live() != [opened]:
-            self._remove(opened)
-        else:
-            self._opened(r, minimum="owner")
-            self.delete_with_children(opened.tree)
-        return 204, None
-
-    def restore_conversation(self, r: Request, _chosen: Json) -> Outcome:
-        """Show a conversation that is there. What is deleted here is never in a trash."""
-        return 200, self._shown(r, self._opened(r, minimum="owner"))
-
-    def list_trash(self, _r: Request, _chosen: Json) -> Outcome:
-        return 200, []
 
     def fork_conversation(self, r: Request, chosen: Json) -> Outcome:
         count = r.given.get("count", 1)

@@ -21,13 +21,12 @@ class Erasing(Logs):
 
     def erase_user(self, r: Request, chosen: Json) -> Outcome:
         user, pseudonym = r.given["userId"], chosen.get("pseudonym", NOT_CHOSEN)
-        owned = [tree for tree in self.trees if tree.levels.get(user) == "owner"]
+        owned = [tree for tree in self.kept if tree.levels.get(user) == "owner"]
         while owned:
             tree = owned.pop()
-            started = [c.tree for c in self._all() if c.tree.started_by and c.tree.started_by.tree is tree]
-            owned += dict.fromkeys(started)
+            owned += [one for one in self.kept if one.started_by and one.started_by.tree is tree]
             self.delete_with_children(tree)
-        for tree in self.trees:
+        for tree in self.kept:
             tree.leave(user)
             tree.since.pop(user, None)
             empty(tree, user, pseudonym)

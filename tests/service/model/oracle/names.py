@@ -66,7 +66,7 @@ class Names(Entries):
         return self._names_of(r)[r.given["name"]]
 
     def _is_hidden(self, r: Request, name: Name) -> bool:
-        return name.to.is_removed or name.to.tree.level_of(r.caller) is None
+        return name.to.id not in self.conversations or name.to.tree.level_of(r.caller) is None
 
     def _told(self, r: Request, name: Name, of: tuple[str, str | None]) -> Json:
         hidden = {"deleted": True} if self._is_hidden(r, name) else {}

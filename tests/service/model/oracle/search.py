@@ -28,7 +28,7 @@ class Search(World):
         counts = {entry["id"]: [times(word, entry) for word in words] for _, entry in found}
         fitting = [one for one in found if demanded or any(counts[one[1]["id"]])]
         told = {row["entryId"]: row for row in chosen} if isinstance(chosen, list) else {}
-        if inside is not None or not self.gone:
+        if inside is not None or not (self.gone or self.trashed):
             scores = ranked([entry for _, entry in found], counts)
         else:  # what was removed or deleted counts until it is gone
             scores = {entry_id: row.get("score", Decimal(0)) for entry_id, row in told.items()}

@@ -13,7 +13,7 @@ class Sharing(World):
 
     def list_memberships(self, r: Request, _chosen: Json) -> Outcome:
         opened = self._opened(r)
-        members = [opened.member(user) for user in opened.tree.levels]
+        members = [_member(opened, user) for user in opened.tree.levels]
         return 200, sorted(members, key=lambda m: (m["createdAt"], m["userId"]))
 
     def share_conversation(self, r: Request, chosen: Json) -> Outcome:
@@ -25,12 +25,12 @@ class Sharing(World):
             opened.tree.levels[user], opened.tree.since[user] = level, chosen.get("createdAt", NOT_CHOSEN)
         if includes:
             self._let_into_children(r, opened.tree)
-        return 201, opened.member(user)
+        return 201, _member(opened, user)
 
     def _let_into_children(self, r: Request, tree: Tree) -> None:
         """Let a user into the trees that were started from one, as deep as they are new there."""
         user, level = r.given["userId"], r.given["accessLevel"]
-        for child in self.trees:
+        for child in self.kept:
             is_child = child.started_by and child.started_by.tree is tree
             may = level in GRANTS.get(child.levels.get(r.caller.user, ""), ())
             if is_child and may and user not in child.levels:
@@ -44,7 +44,7 @@ class Sharing(World):
         is_lower = LEVELS.index(level) < LEVELS.index(opened.tree.levels[user])
         opened.tree.levels[user] = level
         children = self._take_from_children(r, opened.tree, user, level) if is_lower else 0
-        return 200, {**opened.member(user), "children": children}
+        return 200, {**_member(opened, user), "children": children}
 
     def remove_membership(self, r: Request, _chosen: Json) -> Outcome:
         tree, user = self._opened_to_change(r).tree, r.given["userId"]
@@ -56,7 +56,7 @@ class Sharing(World):
         if r.given.get("children") == "keep":
             return 0
         changed = 0
-        for child in self.trees:
+        for child in self.kept:
             has_copy = child.started_by and child.started_by.tree is tree and user in child.copied
             had = child.levels.get(user)
             if has_copy and had != "owner" and LEVELS.index(level) < LEVELS.index(had):
@@ -121,3 +121,8 @@ class Sharing(World):
         require(levels[user] != "owner", *INVALID)
         require(is_leaving or {levels[user], r.given.get("accessLevel", levels[user])} <= may, *FORBIDDEN)
         return opened
+
+
+def _member(of: Conversation, user: str) -> Json:
+    member = {"conversationId": of.id, "userId": user, "accessLevel": of.tree.levels[user]}
+    return member | {"createdAt": of.tree.since.get(user, NOT_CHOSEN)}

@@ -23,7 +23,8 @@ class Entry(dict[str, Json]):
 class Tree:
     """A fork tree. levels, since: by member. transfer: the pending transfer, or empty.
 
-    archived: the members who have archived it. copied: those whom a child has from its parent.
+    archived: who has archived it. copied: the members whom a child has from its parent.
+    deleted_with: if it is in the trash, the tree that was deleted: itself, or what had started it.
     """
 
     levels: dict[str, str]
@@ -32,6 +33,8 @@ class Tree:
     transfer: dict[str, str] = field(default_factory=dict)
     archived: set[str] = field(default_factory=set)
     copied: set[str] = field(default_factory=set)
+    deleted_with: "Tree | None" = None
+    deleted_at: str | None = None
     all: "list[Conversation]" = field(default_factory=list)
     """Its conversations, the root first, also the removed ones."""
     current: "Conversation | None" = None
@@ -50,7 +53,7 @@ class Tree:
         return caller.user in self.archived and not caller.bypasses_membership
 
     def live(self) -> "list[Conversation]":
-        """Return the conversations that are not removed, oldest first."""
+        """Return the conversations that are not removed, oldest first; also of one in the trash."""
         return oldest_first(c for c in self.all if not c.is_removed)
 
     def entries(self) -> "list[Entry]":
@@ -140,10 +143,6 @@ class Conversation:
         """Return the conversations whose entries it inherits, oldest first."""
         owners = dict.fromkeys(entry["conversationId"] for entry in self.inherited())
         return [c for owner in owners for c in self.tree.all if c.id == owner]
-
-    def member(self, user: str) -> Json:
-        member = {"conversationId": self.id, "userId": user, "accessLevel": self.tree.levels[user]}
-        return member | {"createdAt": self.tree.since.get(user, NOT_CHOSEN)}
 
 
 def oldest_first(some: Iterable[Conversation]) -> list[Conversation]:

@@ -8,16 +8,26 @@ LEVELS = (None, "reader", "writer", "manager", "owner")
 
 
 class World:
-    """The conversations that exist. gone: the ids of deleted conversations, each with its tree."""
+    """The conversations that exist. gone: the ids of deleted conversations, each with its tree.
+
+    days: for how long a deleted tree is in the trash. trashed: the conversations that are there.
+    """
 
     def __init__(self) -> None:
+        self.days = 0
         self.conversations: dict[str, Conversation] = {}
+        self.trashed: dict[str, Conversation] = {}
         self.gone: dict[str, Tree] = {}
 
     @property
     def trees(self) -> list[Tree]:
         """The live trees, the one with the oldest root first."""
         return list(dict.fromkeys(c.tree for c in oldest_first(c.tree.all[0] for c in self._all())))
+
+    @property
+    def kept(self) -> list[Tree]:
+        """The live trees, then those in the trash."""
+        return self.trees + list(dict.fromkeys(c.tree for c in self.trashed.values()))
 
     def _all(self) -> list[Conversation]:
         return list(self.conversations.values())
@@ -31,7 +41,7 @@ class World:
 
     def delete_with_children(self, tree: Tree) -> None:
         """Delete a tree and its children. The children of these are deleted later, tree by tree."""
-        for c in self._all():
+        for c in self._all() + list(self.trashed.values()):
             if tree in (c.tree, c.tree.started_by and c.tree.started_by.tree):
                 self._close(c)
 
@@ -46,12 +56,13 @@ class World:
 
     def _remove(self, removed: Conversation) -> None:
         """Delete one branch with the trees that it started. All others stay as they are."""
-        for c in self._all():
+        for c in self._all() + list(self.trashed.values()):
             if c is removed or c.tree.started_by is removed:
                 self._close(c)
 
     def _close(self, c: Conversation) -> None:
-        self.gone[c.id] = self.conversations.pop(c.id).tree
+        self.gone[c.id] = (self.conversations.pop(c.id, None) or self.trashed.pop(c.id)).tree
+        c.tree.deleted_with = None
         c.tree.remove(c)
 
     def _opened(self, r: Request, conversation_id: str = "", *, minimum: str = "reader") -> Conversation:
@@ -62,7 +73,7 @@ class World:
         return found
 
     def _is_used(self, conversation_id: str) -> bool:
-        return conversation_id in self.conversations or conversation_id in self.gone
+        return any(conversation_id in some for some in (self.conversations, self.trashed, self.gone))
 
     def _require_free(self, conversation_id: str) -> None:
         reason = "deleted_recently" if conversation_id in self.gone else "id_in_use"
