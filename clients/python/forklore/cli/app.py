@@ -24,7 +24,7 @@ A conversation is named by its id or by a NAME, which its first entry makes:
 """
 COMMANDS = (
     *("say", "log", "watch", "show", "ls", "grep", "recall", "children"),
-    *("branch", "fork", "copy", "switch", "name", "title", "tag", "diff", "alternatives", "merge"),
+    *("branch", "fork", "copy", "switch", "name", "title", "tag", "diff", "alternatives", "score", "merge"),
     *("share", "transfer", "archive", "unarchive", "rm", "trash", "undelete"),
     *("import", "export"),
     *("sessions", "collect", "resume"),
