@@ -113,7 +113,7 @@ class Making(Attachments, Pointers):
         """Tell whether a sync makes an entry."""
         _, entries = latest_epoch(into.context_for(r.caller, into.view()) or [])
         known = [element for entry in entries for element in entry["content"]]
-        return comparable(known) != comparable(given["content"])
+        return bool(comparable(known) != comparable(given["content"]))
 
     def _sync(self, r: Request, into: Conversation, given: Json, told: Json, *, is_new: bool) -> Json:
         sent = given["content"]
