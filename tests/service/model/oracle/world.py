@@ -8,11 +8,15 @@ LEVELS = (None, "reader", "writer", "manager", "owner")
 
 
 class World:
-    """The conversations that exist. gone: the ids of deleted conversations, each with its tree."""
+    """The conversations that exist. gone: the ids of deleted conversations, each with its tree.
+
+    pins: by user, the trees that they have pinned, in their order; also those that are gone.
+    """
 
     def __init__(self) -> None:
         self.conversations: dict[str, Conversation] = {}
         self.gone: dict[str, Tree] = {}
+        self.pins: dict[str, list[Tree]] = {}
 
     @property
     def trees(self) -> list[Tree]:
