@@ -69,6 +69,7 @@ from tests.service.reliability.world import (
     part,
     passed,
     peaceful,
+    pinned,
     point,
     post,
     read,
@@ -378,6 +379,14 @@ PAIRS: dict[str, Pair] = {
     ),
     "archive, delete": pair(OPERATIONS["archive"], _DELETE),
     "list, archive": pair(read("listConversations", BOB), OPERATIONS["archive"]),
+    "pin, pin": pair(OPERATIONS["pin"], OPERATIONS["pin"]),
+    "pin, pin after another": pair(
+        OPERATIONS["pin after another"], change("unpinConversation", BOB, of=pinned, conversationId=GIVEN)
+    ),
+    "unpin, pin": pair(OPERATIONS["unpin"], change("pinConversation", BOB, of=pinned, conversationId=GIVEN)),
+    "pin, revoke": pair(OPERATIONS["pin"], _REVOKE),
+    "pin, delete": pair(OPERATIONS["pin"], _DELETE),
+    "list, pin": pair(read("listConversations", BOB, pinned=True), OPERATIONS["pin"]),
     "share, share": pair(_ADD, OPERATIONS["share as a manager"]),
     "share, delete": pair(_ADD, _DELETE),
     "change a level, change a level": pair(OPERATIONS["change a level"], _DOWNGRADE),
