@@ -531,7 +531,7 @@ CARDS = [
         "members",
         Step("pinConversation", at("fork")),
         Step("pinConversation", at("child")),
-        Step("pinConversation", at("fork", afterConversationId="<child>")),
+        Step("pinConversation", at("child", afterConversationId="<fork>")),
         Step("pinConversation", at("fork", afterConversationId="x")),
         Step("pinConversation", at("fresh")),
         Step("pinConversation", at("fork"), user="eve"),

@@ -101,7 +101,7 @@ def world() -> Iterator[World]:
             for of, user, heir in ((own, "ann", "will"), (other, "bob", "ann")):
                 world.send(share({"userId": heir, "accessLevel": "reader"}, of=of, user=user))
                 world.send(archive(of=of, user="ann"))
-                world.send(pin(of=conversation_id(number), user="ann"))
+                world.send(pin(of=of, user="ann"))
                 offered = offer({"conversationId": of, "newOwnerUserId": heir}, user=user)
                 assert world.send(offered).status == 201
         for to, name in [*NAMED.items(), (ROOT, "work")]:
