@@ -126,8 +126,8 @@ def test_each_missing_item_is_found(intact: Made) -> None:
 def _free(made: Made) -> set[Key]:
     """Return the keys of items that no other item implies, or that may be deleted already.
 
-    These are: vectors; pins; records, also of erasures that are done; ids of deleted trees; the rest of a
-    tree that was never live; CHILD items of a tree that is being deleted; what the worker removes
+    These are: vectors; pins; records, also of erasures that are done; ids of deleted trees; the
+    rest of a tree that was never live; CHILD items of a tree that is being deleted; what the worker removes
     of a removed branch and of its child; the first part of an ended log, and the last of an open
     one.
     """

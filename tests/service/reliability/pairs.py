@@ -379,10 +379,8 @@ PAIRS: dict[str, Pair] = {
     ),
     "archive, delete": pair(OPERATIONS["archive"], _DELETE),
     "list, archive": pair(read("listConversations", BOB), OPERATIONS["archive"]),
-    "pin, pin": pair(OPERATIONS["pin"], OPERATIONS["pin"]),
-    "pin, pin after another": pair(
-        OPERATIONS["pin after another"], change("unpinConversation", BOB, of=pinned, conversationId=GIVEN)
-    ),
+    "pin, pin": pair(OPERATIONS["pin"], change("pinConversation", BOB, conversationId=CHILD)),
+    "pin after another, unpin that": pair(OPERATIONS["pin after another"], OPERATIONS["unpin"]),
     "unpin, pin": pair(OPERATIONS["unpin"], change("pinConversation", BOB, of=pinned, conversationId=GIVEN)),
     "pin, revoke": pair(OPERATIONS["pin"], _REVOKE),
     "pin, delete": pair(OPERATIONS["pin"], _DELETE),

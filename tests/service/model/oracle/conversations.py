@@ -45,7 +45,8 @@ class Conversations(Deleting):
             listed.sort(key=lambda c: first[c.tree])
         shown = [self._shown(r, c) | {"branches": len(c.tree.live())} for c in listed]
         for one, c in zip(shown, listed, strict=True):
-            one |= {"pinned": True} if c.tree in pins else {}
+            if c.tree in pins:
+                one["pinned"] = True
             if mode != "all":
                 uses = [used_at(branch) or "" for branch in c.tree.live()]
                 one["lastUsedAt"] = max(*uses, told.get(one["id"], (0, ""))[1])
