@@ -157,7 +157,7 @@ async def rows(folder: Path, url: str, processes: Processes, chosen: argparse.Na
         print(await measured(named, times, processes, ask), flush=True)
     before = items_of(folder, root)
     began, cpu = time.perf_counter(), processes.cpu_ms()
-    await client.ask("DELETE", f"/v1/conversations/{root}")
+    await client.ask("DELETE", f"/v1/conversations/{root}?forGood=true")
     answered_ms = (time.perf_counter() - began) * 1000
     while (left := items_of(folder, root)) and time.perf_counter() < began + GONE_WITHIN_S:  # noqa: ASYNC110
         await asyncio.sleep(0.1)
