@@ -127,9 +127,9 @@ def _free(made: Made) -> set[Key]:
     """Return the keys of items that no other item implies, or that may be deleted already.
 
     These are: vectors; pins; records, also of erasures that are done; ids of deleted trees; the
-    rest of a tree that was never live; CHILD items of a tree that is being deleted; what the worker removes
-    of a removed branch and of its child; the first part of an ended log, and the last of an open
-    one.
+    rest of a tree that was never live; CHILD items of a tree that is being deleted; what the worker
+    removes of a removed branch and of its child; the first part of an ended log, and the last of an
+    open one.
     """
     parts = (keys.part(PLAIN, ANSWERED, 0), keys.part(PLAIN, ANSWER, 2))
     ended = (GONE, UNBORN, conversation(77))
