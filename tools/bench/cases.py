@@ -302,6 +302,12 @@ def _compared(world: World) -> dict[str, Any]:
     return {"conversationId": made["conversationId"], "with": world.subject, "limit": PAGE}
 
 
+def _scores(world: World, count: int) -> list[dict[str, Any]]:
+    """Return scores of the conversation and of its first forks."""
+    scored = [world.subject, *world.forks][:count]
+    return [{"conversationId": one, "score": 0.5} for one in scored]
+
+
 def _merged(world: World) -> dict[str, Any]:
     """Return a merge of ROWS entries of a new fork."""
     branch = world.ask("forkConversation", **subject(world)).id
@@ -480,6 +486,10 @@ CASES: dict[str, Case] = {
     f"copy, {3 * PAGE} entries": Case("copyConversation", _copied(3 * PAGE)),
     "show": Case("getConversation", subject),
     "change": Case("updateConversation", lambda world: {**subject(world), "title": "new"}),
+    "score": Case("setScores", lambda world: {**subject(world), "scores": _scores(world, 1)}),
+    "score, 10 branches": Case(
+        "setScores", lambda world: {**subject(world), "scores": _scores(world, 10)}, needs="forks"
+    ),
     "newest page": Case("listEntries", _page(tail=True)),
     "newest page, warm": Case("listEntries", _page(tail=True), knows=Knows.READ),
     "newest page, of a fork": Case("listEntries", _page(fork, tail=True), needs="forks"),

@@ -127,6 +127,7 @@ const PAGE_ENTRIES = 100;
 const PAGE_ROWS = 200;
 const APPEND_ENTRIES_MAX = 50;
 const FORKS_AT_ONCE = 10;
+const SCORES_AT_ONCE = 40;
 /** What an append of one entry says of the conversation that it makes: `metadata` is that of the entry. */
 const OF_CONVERSATION = DESCRIPTION.filter((name) => name !== "metadata");
 /** What an append of one entry says beside the entry. */
@@ -685,6 +686,20 @@ export class Conversation {
 	/** Replace title, tags or metadata. A title of null is taken away. */
 	async update(fields: UpdateConversation, options: Matched = {}): Promise<ConversationDetails> {
 		return this.#api.updateConversation({ ...fields, ...(await this.#here(options)) }, options);
+	}
+
+	/**
+	 * Score branches of this fork tree: the number `score` in the metadata of each.
+	 *
+	 * scores: by the ids of the branches; null takes a score away. Up to 40 are scored at once, all
+	 * or none, and more one portion after the other.
+	 */
+	async setScores(scores: Readonly<Record<string, number | null>>, options: Sent = {}): Promise<void> {
+		const tree = await this.#here(options);
+		const rows = Object.entries(scores).map(([conversationId, score]) => ({ conversationId, score }));
+		for (let start = 0; start < rows.length; start += SCORES_AT_ONCE) {
+			await this.#api.setScores({ ...tree, scores: rows.slice(start, start + SCORES_AT_ONCE) }, options);
+		}
 	}
 
 	/**

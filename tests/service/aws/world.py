@@ -69,6 +69,10 @@ def promote(body: Any = None, *, of: str = ROOT, **more: Any) -> Ask:
     return Ask("POST", f"{path_of(of)}/promote", body, **more)
 
 
+def score(body: Any, *, of: str = ROOT, **more: Any) -> Ask:
+    return Ask("POST", f"{path_of(of)}/scores", body, **more)
+
+
 def merge(body: Any, *, of: str = ROOT, **more: Any) -> Ask:
     return Ask("POST", f"{path_of(of)}/merge", body, **more)
 

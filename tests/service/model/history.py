@@ -28,6 +28,7 @@ MOVES = {
     "fork_by_append": 7,
     "start_child": 3,
     "update_conversation": 3,
+    "set_scores": 2,
     "delete_conversation": 2,
     "restore_conversation": 3,
     "delete_for_good": 1,

@@ -82,6 +82,7 @@ from tests.service.reliability.world import (
     run_prune,
     said,
     sampled,
+    score,
     showing,
     stop,
     thought,
@@ -407,6 +408,19 @@ PAIRS: dict[str, Pair] = {
     "list, change": pair(read("listConversations", ANN), OPERATIONS["change"]),
     "list, accept": pair(read("listConversations", BOB, of=offered), _ACCEPT),
     "change with If-Match, change": pair(OPERATIONS["change with If-Match"], OPERATIONS["change"]),
+    "score, score": pair(OPERATIONS["score"], (score(ANN, {ROOT: 2, FORK: 3}), _look(FORK)), is_endless=True),
+    "score, score with one key": by_key(OPERATIONS["score"]),
+    "score, change": pair(
+        OPERATIONS["score as the owner"],
+        change("updateConversation", BOB, conversationId=FORK, metadata={"n": 1}),
+    ),
+    "score, append": pair(OPERATIONS["score as the owner"], append(BOB, to=FORK, knows=(FORK, BOB))),
+    "score, remove the branch": pair(
+        OPERATIONS["score"], delete("deleteConversation", ANN, conversationId=FORK, scope="branch")
+    ),
+    "score, revoke": pair(OPERATIONS["score"], _REVOKE),
+    "score, delete": pair(OPERATIONS["score"], _DELETE),
+    "score, accept": pair(score(ANN, {GIVEN: 1}, of=offered), _ACCEPT),
     "promote, promote another and a look": pair(
         OPERATIONS["promote"],
         (post("promoteConversation", BOB, conversationId=ROOT), _look(ROOT, by=BOB), _look(FORK, by=BOB)),

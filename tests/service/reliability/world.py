@@ -839,6 +839,12 @@ def change(
     )
 
 
+def score(caller: Caller, scores: Mapping[str, float | None], **more: Any) -> Operation:
+    """Return the operation that scores these conversations, the first of which names the tree."""
+    rows = [{"conversationId": one, "score": held} for one, held in scores.items()]
+    return post("setScores", caller, conversationId=next(iter(scores)), scores=rows, **more)
+
+
 def delete(name: str, caller: Caller, /, *, of: Any = family, repeated: int = 404, **given: Any) -> Operation:
     return change(name, caller, of=of, repeated=repeated, **given)
 
@@ -1277,6 +1283,8 @@ OPERATIONS: dict[str, Operation] = {
     "change an untitled conversation": change(
         "updateConversation", ANN, of=untitled, conversationId=UNTITLED, title=None
     ),
+    "score": score(BOB, {ROOT: 0.5, FORK: 1}),
+    "score as the owner": score(ANN, {FORK: None}),
     "share": post("shareConversation", ANN, conversationId=ROOT, userId="eve", accessLevel="writer"),
     "share with the children": post(
         "shareConversation", ANN, conversationId=ROOT, userId="eve", accessLevel="writer", children="include"

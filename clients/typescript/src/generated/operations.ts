@@ -735,6 +735,12 @@ export type TransferRole = "sender" | "recipient" | "all";
 /** What a deletion deletes: the fork tree of a conversation, or the conversation alone. */
 export type Scope = "tree" | "branch";
 
+/** A conversation of the fork tree, and its score; without one, its score is taken away. */
+export interface Scored {
+	conversationId: string;
+	score?: number | null | undefined;
+}
+
 /** What to search for: words to rank by; `+word` and `"some words"` must occur in an entry. */
 export interface SearchConversations {
 	afterCursor?: string | null | undefined;
@@ -773,6 +779,11 @@ export interface SetName {
 	data?: Record<string, unknown> | null | undefined;
 	expectRevision?: number | null | undefined;
 	name: string;
+}
+
+/** The scores of some conversations of a fork tree, each named once. */
+export interface SetScores {
+	scores: readonly Scored[];
 }
 
 /** A user, and what they may do. */
@@ -906,6 +917,11 @@ export type GetConversationArguments = {
 export type UpdateConversationArguments = {
 	conversationId: string;
 } & UpdateConversation;
+
+/** What `setScores` takes. */
+export type SetScoresArguments = {
+	conversationId: string;
+} & SetScores;
 
 /** What `deleteConversation` takes. */
 export type DeleteConversationArguments = {
@@ -1406,6 +1422,13 @@ export interface Operations {
 	 */
 	updateConversation(given: UpdateConversationArguments, options?: Matched): Promise<ConversationDetails>;
 	/**
+	 * Score conversations of the fork tree, all or none: what evaluations say of tries.
+	 *
+	 * For writers. A score is the number `score` in a conversation's metadata; the rest of its
+	 * metadata stays. Each conversation's `updatedAt` moves.
+	 */
+	setScores(given: SetScoresArguments, options?: Keyed): Promise<void>;
+	/**
 	 * Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 	 *
 	 * Every tree started from what is deleted goes with it. The tree is for the owner, who can restore
@@ -1865,6 +1888,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	listConversations: {"method": "GET", "path": "/v1/conversations", "isRead": true, "lengthsMax": {"agentId": 255, "query": 500}, "answers": ["afterCursor", "data"]},
 	getConversation: {"method": "GET", "path": "/v1/conversations/{conversationId}", "isRead": true, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	updateConversation: {"method": "PATCH", "path": "/v1/conversations/{conversationId}", "hasBody": true, "takesIfMatch": true, "lengthsMax": {"title": 500}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
+	setScores: {"method": "POST", "path": "/v1/conversations/{conversationId}/scores", "hasBody": true, "takesKey": true, "lengthsMax": {"scores": 40, "scores[].conversationId": 1000}},
 	deleteConversation: {"method": "DELETE", "path": "/v1/conversations/{conversationId}"},
 	listTrash: {"method": "GET", "path": "/v1/trash", "isRead": true, "answers": ["afterCursor", "data"]},
 	restoreConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/restore", "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},

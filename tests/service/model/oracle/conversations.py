@@ -2,7 +2,7 @@
 
 from tests.service.model.asking import Json, Outcome, Request, require
 from tests.service.model.oracle.deleting import Deleting
-from tests.service.model.oracle.refusals import CONFLICT, NOT_CHOSEN
+from tests.service.model.oracle.refusals import CONFLICT, INVALID, NOT_CHOSEN
 from tests.service.model.oracle.trees import SAID, Conversation, Tree
 from tests.service.model.oracle.world import used_at
 
@@ -24,6 +24,17 @@ class Conversations(Deleting):
         changed.titled_by = "" if "title" in r.given else changed.titled_by
         changed.said["updatedAt"] = max(before, chosen.get("updatedAt", NOT_CHOSEN))
         return 200, self._shown(r, changed)
+
+    def set_scores(self, r: Request, _chosen: Json) -> Outcome:
+        opened, scores = self._opened(r, minimum="writer"), r.given["scores"]
+        live = {c.id: c for c in opened.tree.live()}
+        require(all(one["conversationId"] in live for one in scores), *INVALID)
+        for one in scores:
+            scored, score = live[one["conversationId"]], one.get("score")
+            rest = {n: v for n, v in (scored.said.get("metadata") or {}).items() if n != "score"}
+            scored.said["metadata"] = rest | ({} if score is None else {"score": score})
+            scored.said["updatedAt"] = None
+        return 204, None
 
     def list_conversations(self, r: Request, chosen: Json) -> Outcome:
         mode, ancestry = r.given.get("mode", "latest-fork"), r.given.get("ancestry", "roots")

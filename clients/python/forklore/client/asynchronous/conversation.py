@@ -36,7 +36,7 @@ from forklore.client.generated.arguments import (
     UpdateConversation,
     Written,
 )
-from forklore.client.generated.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE
+from forklore.client.generated.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE, SCORES_AT_ONCE
 from forklore.client.generated.operations import AsyncOperations
 from forklore.client.memory import Base
 from forklore.client.messages import Role, Said, elements, id_of, message
@@ -710,6 +710,17 @@ class AsyncConversation:
         A title of None is taken away.
         """
         return await self._api.update_conversation(await self.resolve(), **fields)
+
+    async def set_scores(self, scores: Mapping[str, float | None]) -> None:
+        """Score branches of this fork tree: the number `score` in the metadata of each.
+
+        scores: by the ids of the branches; None takes a score away. Up to 40 are scored at once,
+        all or none, and more one portion after the other.
+        """
+        tree = await self.resolve()
+        rows = [{"conversationId": one, "score": score} for one, score in scores.items()]
+        for start in range(0, len(rows), SCORES_AT_ONCE):
+            await self._api.set_scores(tree, scores=rows[start : start + SCORES_AT_ONCE])
 
     async def recall(
         self,

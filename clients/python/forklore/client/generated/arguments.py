@@ -41,6 +41,8 @@ LENGTHS_MAX: Mapping[str, int] = {
     "newOwnerUserId": 255,
     "prefix": 255,
     "query": 500,
+    "scores": 40,
+    "scores[].conversationId": 1000,
     "startedByConversationId": 1000,
     "startedByEntryId": 1000,
     "title": 500,
@@ -112,6 +114,10 @@ class LookUpName(TypedDict, total=False):
 
 class GetAttachment(TypedDict, total=False):
     conversation_id: str | None
+
+
+class SetScores(Keyed, total=False):
+    scores: Required[Sequence[Mapping[str, Any]]]
 
 
 class DeleteConversation(TypedDict, total=False):

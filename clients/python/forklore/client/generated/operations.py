@@ -81,6 +81,14 @@ class Methods:
         clears the title. With `if_match` only if `updatedAt` has not changed.
         """
 
+    @operation("POST", "/v1/conversations/{conversationId}/scores", nothing)
+    def set_scores(self, conversation_id: str, **given: Unpack[arguments.SetScores]) -> None:
+        """Score conversations of the fork tree, all or none: what evaluations say of tries.
+
+        For writers. A score is the number `score` in a conversation's metadata; the rest of
+        its metadata stays. Each conversation's `updatedAt` moves.
+        """
+
     @operation("DELETE", "/v1/conversations/{conversationId}", nothing)
     def delete_conversation(
         self, conversation_id: str, **given: Unpack[arguments.DeleteConversation]
