@@ -187,21 +187,18 @@ BAD_FIELDS = [
     bad("archive: an If-Match", archive(headers=[("If-Match", SURELY_WRONG)])),
     bad("archive: by POST", Ask("POST", path_of(ROOT) + "/archive", {}), WRONG_METHOD),
     bad("unarchive: a body", Ask("DELETE", path_of(ROOT) + "/archive", {"archived": False})),
-<<<<<<< HEAD
     bad("pin: a body", Ask("PUT", path_of(ROOT) + "/pin", {"afterConversationId": FORK})),
     bad("pin: after itself", pin(f"afterConversationId={FORK}")),
     bad("pin: after nothing", pin("afterConversationId=")),
     bad("pin: after two", pin(f"afterConversationId={FORK}&afterConversationId={ROOT}")),
     bad("pin: at a position", pin("position=0")),
     bad("conversations: pinned by a word", conversations("pinned=only")),
-=======
     bad("scores: 41", score({"scores": [{"conversationId": conversation_id(at)} for at in range(41)]})),
     bad("scores: none", score({"scores": []})),
     bad("scores: text", score({"scores": [{"conversationId": ROOT, "score": "1"}]})),
     bad("scores: true", score({"scores": [{"conversationId": ROOT, "score": True}]})),
     bad("scores: one twice", score({"scores": [{"conversationId": ROOT}, {"conversationId": ROOT}]})),
     bad("scores: no conversation", score({"scores": [{"score": 1}]})),
->>>>>>> main
     bad("promote: a body", promote({"promote": True})),
     bad("promote: an If-Match", promote({}, headers=[("If-Match", SURELY_WRONG)])),
     bad("conversations: a key", conversations("X-API-Key=key-of-planner")),

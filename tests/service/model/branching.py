@@ -27,7 +27,6 @@ class Branching:
         given = {"conversationId": conversation_id}
         self._post(name, self._choose.caller(found, "writer"), given, None)
 
-<<<<<<< HEAD
     def pin_conversation(self) -> None:
         """Pin a conversation first, or after another one, and see the pins."""
         conversation_id, found = self._choose.target()
@@ -35,7 +34,7 @@ class Branching:
         given = {"conversationId": conversation_id}
         given |= self._choose.some_of(afterConversationId=self._choose.target()[0])
         self._both.ask(Request("pinConversation", caller, given))
-=======
+
     def set_scores(self) -> None:
         """Score some branches of a tree; now and then one of another tree."""
         conversation_id, found = self._choose.target()
@@ -46,7 +45,6 @@ class Branching:
         ]
         given = {"conversationId": conversation_id, "scores": scores}
         self._post("setScores", self._choose.caller(found, "writer"), given, None)
->>>>>>> main
 
     def merge_conversation(self) -> None:
         into_id, into = self._choose.target()

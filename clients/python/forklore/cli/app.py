@@ -24,13 +24,8 @@ A conversation is named by its id or by a NAME, which its first entry makes:
 """
 COMMANDS = (
     *("say", "log", "watch", "show", "ls", "grep", "recall", "children"),
-<<<<<<< HEAD
-    *("branch", "fork", "copy", "switch", "name", "title", "tag", "diff", "alternatives", "merge"),
-    *("share", "transfer", "archive", "unarchive", "pin", "unpin", "rm", "trash", "undelete"),
-=======
     *("branch", "fork", "copy", "switch", "name", "title", "tag", "diff", "alternatives", "score", "merge"),
-    *("share", "transfer", "archive", "unarchive", "rm", "trash", "undelete"),
->>>>>>> main
+    *("share", "transfer", "archive", "unarchive", "pin", "unpin", "rm", "trash", "undelete"),
     *("import", "export"),
     *("sessions", "collect", "resume"),
     *("serve", "mcp", "backup", "restore", "copy-table", "fsck", "explore", "user"),
