@@ -781,6 +781,21 @@ export class Conversation {
 	}
 
 	/**
+	 * Pin the fork tree first among one's own pins, or just after the pinned one that `after` names.
+	 * `conversations({ pinned: true, ancestry: "all" })` lists the pins. It holds for nobody else.
+	 */
+	async pin(options: Sent & { after?: Conversation | string | undefined } = {}): Promise<void> {
+		const { after, ...sent } = options;
+		const afterConversationId = after && (await resolved(after, sent));
+		await this.#api.pinConversation({ ...(await this.#here(sent)), afterConversationId }, sent);
+	}
+
+	/** Take the fork tree out of one's pins. */
+	async unpin(options: Sent = {}): Promise<void> {
+		await this.#api.unpinConversation(await this.#here(options), options);
+	}
+
+	/**
 	 * Let a user into the fork tree, or change the level of who is in it. A lower level is also for the
 	 * trees that were started from this one; `children: "keep"`: not. To let a user into these, too, needs
 	 * `children: "include"`.

@@ -254,6 +254,24 @@ def test_ls_marks_what_is_archived(trip: Forklore) -> None:
     assert [row[3] for row in rows(trip("ls --archived include").out)] == ["owner", "owner, archived"]
 
 
+def test_ls_lists_what_is_pinned_in_its_order(trip: Forklore) -> None:
+    assert trip("say second hello").code == trip("say third hello").code == 0
+    assert trip("pin trip").code == trip("pin second").code == trip("pin third --after second").code == 0
+    assert trip("pin trip --after trip").code != 0
+
+    def titles(line: str) -> list[str]:
+        return [row[4] for row in rows(trip(line).out)]
+
+    pins = objects(trip("ls --pinned --json").out)
+    assert [one["id"] for one in pins[:2]] == [
+        trip(f"name {name}").out.split()[3] for name in ("second", "third")
+    ]
+    assert {row[3] for row in rows(trip("ls").out)} == {"owner, pinned"}
+    assert trip("unpin third").code == 0
+    assert len(titles("ls --pinned")) == 2
+    assert titles("ls --pinned --tag none") == []
+
+
 def test_ls_lists_names(trip: Forklore) -> None:
     assert [row[0] for row in rows(trip("ls --names").out)] == ["other", "trip"]
     assert [row[0] for row in rows(trip("ls --names tr").out)] == ["trip"]

@@ -38,6 +38,7 @@ MOVES = {
     "end_trash": 1,
     "remove_branch": 4,
     "write_without_fields": 6,
+    "pin_conversation": 4,
     "merge_conversation": 4,
     "copy_conversation": 2,
     "share_conversation": 3,

@@ -11,6 +11,7 @@ class World:
     """The conversations that exist. gone: the ids of deleted conversations, each with its tree.
 
     days: for how long a deleted tree is in the trash. trashed: the conversations that are there.
+    pins: by user, the trees that they have pinned, in their order; also those that are gone.
     entries_max: entries that a conversation may count; 0: any number.
     """
 
@@ -19,6 +20,7 @@ class World:
         self.conversations: dict[str, Conversation] = {}
         self.trashed: dict[str, Conversation] = {}
         self.gone: dict[str, Tree] = {}
+        self.pins: dict[str, list[Tree]] = {}
 
     @property
     def trees(self) -> list[Tree]:

@@ -813,6 +813,18 @@ class AsyncConversation:
         """Take the fork tree out of one's archive."""
         await self._api.unarchive_conversation(await self.resolve())
 
+    async def pin(self, *, after: "AsyncConversation | str | None" = None) -> None:
+        """Pin the fork tree first among one's own pins. after: just after this pinned one.
+
+        `conversations(pinned=True, ancestry="all")` lists the pins. It holds for nobody else.
+        """
+        before = None if after is None else await _resolved(after)
+        await self._api.pin_conversation(await self.resolve(), after_conversation_id=before)
+
+    async def unpin(self) -> None:
+        """Take the fork tree out of one's pins."""
+        await self._api.unpin_conversation(await self.resolve())
+
     async def share(
         self, user_id: str, access_level: Level, *, children: Children | None = None
     ) -> results.Membership:

@@ -806,6 +806,18 @@ class Conversation:
         """Take the fork tree out of one's archive."""
         self._api.unarchive_conversation(self.resolve())
 
+    def pin(self, *, after: "Conversation | str | None" = None) -> None:
+        """Pin the fork tree first among one's own pins. after: just after this pinned one.
+
+        `conversations(pinned=True, ancestry="all")` lists the pins. It holds for nobody else.
+        """
+        before = None if after is None else _resolved(after)
+        self._api.pin_conversation(self.resolve(), after_conversation_id=before)
+
+    def unpin(self) -> None:
+        """Take the fork tree out of one's pins."""
+        self._api.unpin_conversation(self.resolve())
+
     def share(
         self, user_id: str, access_level: Level, *, children: Children | None = None
     ) -> results.Membership:
