@@ -266,6 +266,71 @@ def test_a_tree_is_deleted_after_one_is_sure(page: Page, grown: Pond, watch: Wat
         grown.main.details()
 
 
+def delete_tree(page: Page) -> None:
+    act(page, "Delete the whole tree")
+    dialog(page).get_by_label("I know that it goes for everybody.").check()
+    dialog(page).get_by_role("button", name=re.compile("^Delete")).click()
+    expect(said(page, "The tree is deleted.")).to_be_visible()
+
+
+def test_a_tree_that_was_deleted_comes_back_at_once(page: Page, grown: Pond, watch: Watch) -> None:
+    watch.expect_status("404")
+    before = stored(grown.side)
+    delete_tree(page)
+    said(page, "The tree is deleted.").get_by_role("button", name="Undo").click()
+
+    expect(said(page, "The tree is restored.")).to_be_visible()
+    expect(title(page)).to_have_text("Side arm")
+    expect(row(page, "Pond")).to_be_visible()
+    assert stored(grown.side) == before
+
+
+def test_a_tree_is_restored_out_of_the_trash(page: Page, grown: Pond, watch: Watch) -> None:
+    watch.expect_status("404")
+    delete_tree(page)
+    page.get_by_role("button", name="Trash").click()
+    trash = dialog(page).get_by_role("list", name="Trash")
+    expect(trash.get_by_role("listitem")).to_have_count(1)
+    expect(trash).to_contain_text("kept for 30 days")
+    trash.get_by_role("button", name="Restore").click()
+
+    expect(said(page, "The tree is restored.")).to_be_visible()
+    expect(title(page)).to_have_text("Pond")
+    assert grown.main.details().title == "Pond"
+
+
+def test_a_tree_is_deleted_for_good_out_of_the_trash_after_one_is_asked(
+    page: Page, grown: Pond, watch: Watch
+) -> None:
+    watch.expect_status("404")
+    delete_tree(page)
+    page.get_by_role("button", name="Trash").click()
+    dialog(page).get_by_role("button", name="Delete for good…").click()
+    asked = page.get_by_role("dialog", name=re.compile("for good"))
+    expect(asked.get_by_role("button", name="Keep it")).to_be_focused()
+    asked.get_by_role("button", name="Delete for good", exact=True).click()
+
+    expect(dialog(page).get_by_text("There is nothing in it.")).to_be_visible()
+    with pytest.raises(NotFoundError):
+        grown.main.restore()
+
+
+def test_a_child_whose_parent_is_in_the_trash_waits_for_it(
+    page: Page, grown: Pond, api: Forklore, watch: Watch
+) -> None:
+    watch.expect_status("404")
+    watch.expect_status("409")
+    child = grown.main.start_child(title="A task")
+    grow(child, ["Feed them."])
+    child.delete_tree()
+    delete_tree(page)
+    page.get_by_role("button", name="Trash").click()
+    task = dialog(page).get_by_role("listitem").filter(has_text="A task")
+    task.get_by_role("button", name="Restore").click()
+
+    expect(dialog(page).get_by_role("alert")).to_contain_text("restore that first")
+
+
 def test_what_somebody_else_deleted_meanwhile_is_deleted(page: Page, grown: Pond, watch: Watch) -> None:
     watch.expect_status("404")
     act(page, "Delete the whole tree")

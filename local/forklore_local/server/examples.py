@@ -192,6 +192,7 @@ _CHILD: Json = {
     "id": _CHILD_ID,
     "title": "Compare hotels",
     "archived": True,
+    "pinned": True,
     "startedByConversationId": _ID,
     "startedByEntryId": _ENTRY["id"],
 }
@@ -240,6 +241,7 @@ BODIES: dict[type[BaseModel], Json] = {
         "title": "Two nights in Lisbon",
         "tags": {"topic": "travel", "city": "Lisbon"},
     },
+    conversation_requests.SetScores: {"scores": [{"conversationId": _ID, "score": 0.5}]},
     conversation_requests.ForkConversation: {
         "id": _FORK_ID,
         "title": "Two nights in Porto",
@@ -386,7 +388,6 @@ ANSWERS: dict[type[BaseModel], Json] = {
     answer_models.SearchPage: {"data": [_HIT], "afterCursor": None, "complete": True},
     answer_models.Synced: _SYNCED,
     answer_models.Entries: {"data": [_COPIED]},
-    answer_models.Link: _LINK,
     answer_models.CreatedLink: {**_LINK, "opens": 0, "secret": _SECRET},
     answer_models.LinkPage: {"data": [_LINK], "afterCursor": None},
     answer_models.LinkedConversation: {

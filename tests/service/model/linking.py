@@ -32,7 +32,7 @@ class Linking:
         given = {"conversationId": conversation_id}
         caller = self._choose.caller(found, "manager")
         lists, ends = "listLinks", "deleteLink"
-        if self._admins and self._choose.chance(0.2):
+        if self._admins and self._choose.chance(0.4):
             caller, lists, ends = self._choose.one_of(*self._admins), "adminListLinks", "adminDeleteLink"
             given |= self._choose.justification()
         links = self._both.ask_list(Request(lists, caller, given))

@@ -11,6 +11,7 @@ export type {
 	Membership,
 	Name,
 	Transfer,
+	Trashed,
 } from "@forklore/client";
 
 /** An entry as a list shows it. `parentId`: the history entry that is shown just before it. */

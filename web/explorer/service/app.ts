@@ -22,6 +22,7 @@ import { Place } from "./place.ts";
 import { Source } from "./source.ts";
 
 const SAID_MS = 8000;
+const UNDO_MS = 20_000; // so long one can take a deed back
 const AGAIN_MS = 60_000; // not told again before
 const gone = (): never => {
 	throw new Error("its conversation is gone");
@@ -63,6 +64,8 @@ export class App extends Source {
 	/** When the server answered last. */
 	answeredAt = new Date();
 	said = "";
+	/** What takes back the deed that is told of. */
+	undo: (() => Promise<unknown>) | undefined;
 	failure: Failure | undefined;
 	dialogs: readonly Opened[] = [];
 	/** Whether the service keeps files, as far as is known. */
@@ -138,10 +141,12 @@ export class App extends Source {
 		this.go(link.hash);
 	}
 
-	say(sentence: string): void {
+	/** Tell what was done. undo: takes it back. */
+	say(sentence: string, undo?: () => Promise<unknown>): void {
 		this.said = sentence;
+		this.undo = undo;
 		clearTimeout(this.#saidTimer);
-		this.#saidTimer = window.setTimeout(() => this.say(""), SAID_MS);
+		this.#saidTimer = window.setTimeout(() => this.say(""), undo ? UNDO_MS : SAID_MS);
 		this.changed();
 	}
 

@@ -9,7 +9,7 @@ import { everyAction } from "./actions.tsx";
 import { First } from "./First.tsx";
 import { openPalette } from "./Palette.tsx";
 import { Pane } from "./Pane.tsx";
-import { Boundary, inTime, Loading, Problem, Splitter, useKept } from "./parts.tsx";
+import { Boundary, inTime, Loading, Press, Problem, Splitter, useKept } from "./parts.tsx";
 import { usePhone } from "./rows.ts";
 import { Sidebar } from "./Sidebar.tsx";
 import { Talk } from "./Talk.tsx";
@@ -117,6 +117,11 @@ export function Frame({ app }: { app: App }) {
 				{app.said && (
 					<div className="line toast">
 						<span>{app.said}</span>
+						{app.undo && (
+							<Press className="" press={() => app.undo?.().catch(app.fail)}>
+								Undo
+							</Press>
+						)}
 						<button type="button" onClick={() => app.say("")}>
 							Close
 						</button>

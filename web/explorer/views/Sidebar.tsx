@@ -1,6 +1,6 @@
 // The conversations: the last used first, by day, children under what started them.
 
-import { ArrowUp, GitBranch, LogOut, MessageSquare, Moon, Plus, Search, Sun, X } from "lucide-react";
+import { ArrowUp, GitBranch, LogOut, MessageSquare, Moon, Plus, Search, Sun, Trash2, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { toConversation, toList } from "../model/route.ts";
 import { tagLine } from "../model/rules.ts";
@@ -14,6 +14,7 @@ import { askAccept, askDecline, askNew } from "./deeds.tsx";
 import { FilterMenu } from "./FilterMenu.tsx";
 import { Avatar, IconPress, Loading, Press, Problem, Said, Time } from "./parts.tsx";
 import { toggleTheme } from "./theme.ts";
+import { openTrash } from "./Trash.tsx";
 
 const NEAR_PX = 400; // so near to the end more is loaded
 const TOP_PX = 24; // who has scrolled further reads the list: nothing moves in it
@@ -170,6 +171,9 @@ export function Sidebar({ app, find, isAlone, children }: SidebarProps) {
 					<span className="grow cut">
 						<Said>{app.user}</Said> {app.isAgent && <span className="quiet">with agent key</span>}
 					</span>
+					<IconPress label="Trash" press={() => openTrash(app)}>
+						<Trash2 />
+					</IconPress>
 					<IconPress label="Dark or light" press={toggleTheme}>
 						<Sun className="light" />
 						<Moon className="dark" />

@@ -35,6 +35,7 @@ import {
 import type { MenuItem } from "./parts.tsx";
 import { openShare } from "./Share.tsx";
 import { toggleTheme } from "./theme.ts";
+import { openTrash } from "./Trash.tsx";
 
 /** Return what one may do with the open branch. null: a line between two groups. hint: its key. */
 export function actionsOf(app: App): (MenuItem | null)[] {
@@ -109,6 +110,7 @@ export function everyAction(app: App): MenuItem[] {
 		{ label: "New conversation", sign: <Plus />, press: () => askNew(app) },
 		...onTree,
 		...actionsOf(app).filter((one) => one !== null),
+		{ label: "Trash", sign: <Trash2 />, press: () => openTrash(app) },
 		{ label: "Dark or light", sign: <Moon />, press: toggleTheme },
 	];
 }

@@ -40,6 +40,8 @@ interface Deed<R> {
 	) => Promise<R>;
 	/** Returns what was done, as a sentence. */
 	told?: (result: R, values: Values) => string;
+	/** What takes it back, if anything can. */
+	undo?: (result: R) => (() => Promise<unknown>) | undefined;
 	/** The hash to go to afterwards. */
 	next?: string | undefined;
 }
@@ -106,7 +108,7 @@ function Question<R>({ app, deed, close, resolve }: QuestionProps<R>) {
 			resolve(result);
 			if (!ended.signal.aborted) close();
 			if (deed.next && deed.next !== location.hash) app.go(deed.next);
-			if (deed.told) app.say(deed.told(result, given));
+			if (deed.told) app.say(deed.told(result, given), deed.undo?.(result));
 			void app.reload();
 		} catch (error) {
 			setBusy(false);

@@ -440,10 +440,26 @@ export function askDeleteTree(app: App): Promise<unknown> {
 		confirm: `Delete ${forks}`,
 		cancel: "Keep it",
 		isBad: true,
-		run: (_, { signal }) => client.conversation(id).deleteTree({ signal }).catch(forgive),
+		run: async (_, { signal }) => {
+			await client.conversation(id).deleteTree({ signal }).catch(forgive);
+			const trash = await client
+				.trash({ signal })
+				.list()
+				.catch(() => []);
+			return trash.find((one) => grove!.has(one.id))?.id;
+		},
 		told: () => "The tree is deleted.",
+		undo: (kept) => (kept ? () => restore(app, id) : undefined),
 		next: toList(),
 	});
+}
+
+/** Restore a deleted tree, and open it. */
+export async function restore(app: App, id: string): Promise<void> {
+	await app.client.conversation(id).restore({ signal: app.signal });
+	app.go(toConversation(id));
+	app.say("The tree is restored.");
+	void app.reload();
 }
 
 export async function toggleArchive(app: App): Promise<void> {

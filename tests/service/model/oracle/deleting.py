@@ -51,7 +51,7 @@ class Deleting(Making):
         own = [one for one in self.kept if one.deleted_with is one and one.levels.get(user) == "owner"]
         told = {row["id"]: row for row in (chosen if isinstance(chosen, list) else [])}
         shown = [_trashed(one, self.days, told) for one in own]
-        places = [(row["createdAt"], one.all[0].id) for row, one in zip(shown, own, strict=True)]
+        places = [(row["createdAt"] or "", one.all[0].id) for row, one in zip(shown, own, strict=True)]
         return 200, [shown[places.index(place)] for place in sorted(places, reverse=True)]
 
     def end_trash(self) -> None:
@@ -82,12 +82,16 @@ def _trashed(tree: Tree, days: int, told: dict[str, Json]) -> Json:
     tree.deleted_at = tree.deleted_at or row.get("deletedAt")
     root.said["createdAt"] = root.said.get("createdAt") or row.get("createdAt")
     [owner] = [user for user, level in tree.levels.items() if level == "owner"]
-    kept_until = datetime.fromisoformat(tree.deleted_at or row["deletedAt"]) + timedelta(days=days)
     return {
         "id": current.id,
         "title": current.said.get("title"),
         "ownerUserId": owner,
         "createdAt": root.said["createdAt"],
         "deletedAt": tree.deleted_at,
-        "keptUntil": kept_until.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "keptUntil": tree.deleted_at and _later(tree.deleted_at, days),
     }
+
+
+def _later(time: str, days: int) -> str:
+    then = datetime.fromisoformat(time) + timedelta(days=days)
+    return then.isoformat(timespec="milliseconds").replace("+00:00", "Z")
