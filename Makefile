@@ -5,6 +5,7 @@
 #   .adapters  the agent frameworks and their adapters  Python 3.11 or newer
 #   .newest    the same with the newest frameworks      Python 3.11 or newer
 #   .openhands OpenHands and its adapter                the functions' Python
+#   .agent-server the same with OpenHands' agent server  the functions' Python
 #   .web       the tests of the explorer in a browser   Python 3.11 or newer
 #   .sam       AWS SAM                                  Python 3.11 or newer
 #   .checks    the checks of what is deployed           Python 3.11 or newer
@@ -25,6 +26,7 @@ RUN ?= .run
 ADAPTERS ?= .adapters
 NEWEST ?= .newest
 OPENHANDS ?= .openhands
+AGENT_SERVER ?= .agent-server
 WEB ?= .web
 SAM ?= .sam
 CHECKS ?= .checks
@@ -91,9 +93,11 @@ extras := service authorizer lambda local cli mcp metrics
 adapters := claude-agent google-adk langgraph openai-agents pydantic-ai strands
 frameworks := claude-agent-sdk google-adk langgraph langgraph-checkpoint-conformance openai-agents 'pydantic-ai-slim[mcp]' strands-agents
 openhands := tests/clients/adapters/openhands clients/python/forklore/adapters/openhands
+agent_server := openhands-agent-server==1.58.2
+on_agent_server := $(addprefix --ignore=,tests/clients/adapters/openhands/test_agent_server.py clients/python/forklore/adapters/openhands/server.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-adapters test-newest test-openhands test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local image deploy restore upgrade try-recall lock clean
+.PHONY: help run check test test-adapters test-newest test-openhands test-agent-server test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local image deploy restore upgrade try-recall lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -162,11 +166,18 @@ test-newest: ## run the tests of the adapters with the newest agent frameworks, 
 test-openhands: $(if $(RUNTIME_PYTHON),$(OPENHANDS)/ready) ## run the tests of OpenHands' adapter; needs Python 3.13
 ifdef RUNTIME_PYTHON
 	"$(OPENHANDS)/bin/python" -m mypy --config-file tests/clients/adapters/openhands/mypy.ini & types=$$!; \
-	LITELLM_LOCAL_MODEL_COST_MAP=True "$(OPENHANDS)/bin/python" -m pytest -c tests/clients/adapters/pytest.ini --rootdir=. --doctest-modules $(openhands); \
+	LITELLM_LOCAL_MODEL_COST_MAP=True "$(OPENHANDS)/bin/python" -m pytest -c tests/clients/adapters/pytest.ini --rootdir=. --doctest-modules $(openhands) $(on_agent_server); \
 	tests=$$?; wait $$types && exit $$tests
 else
 	@echo "There is no Python 3.13, so OpenHands is not tested."
 endif
+
+# The server and 54 more packages beside the locked ones. It wants an older tenacity than the lock has.
+test-agent-server: ## run the real agent server of OpenHands with its conversations in forklore, in an environment of its own; not in CI
+	@$(MAKE) --no-print-directory "OPENHANDS=$(AGENT_SERVER)" "$(AGENT_SERVER)/ready"
+	@"$(AGENT_SERVER)/bin/python" $(pip) install "$(agent_server)"
+	"$(AGENT_SERVER)/bin/python" -m mypy --config-file tests/clients/adapters/openhands/mypy.ini
+	"$(AGENT_SERVER)/bin/python" -m pytest -c tests/clients/adapters/pytest.ini --rootdir=. tests/clients/adapters/openhands/test_agent_server.py
 
 test-web: $(WEB)/ready $(if $(npm),node_modules/ready) chromium ## check the explorer in web/, and walk through it in a real Chromium; needs Node, too
 ifndef npm
@@ -335,7 +346,7 @@ lock: ## write all locks from pyproject.toml and the three requirements.in; need
 		$(compile) --group $$group -o $(locks)/$$group.txt || exit 1; done
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(NEWEST)" "$(OPENHANDS)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .programs .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
+	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(NEWEST)" "$(OPENHANDS)" "$(AGENT_SERVER)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .programs .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist dist-npm node_modules clients/node_modules $(foreach one,$(typescript) $(kits),$(addprefix $(one)/,node_modules build dist LICENSE)) \
 		$(runtimes)/node_modules *.egg-info .*.lock node_modules.lock clients/node_modules.lock $(typescript)/node_modules.lock \
 		$(runtimes)/node_modules.lock

@@ -25,11 +25,12 @@ def tries_of(question: str, wanted: str) -> list[Way]:
     """Answer a question many times, keep each answer on a branch of its own, and score it."""
     chat = fl.conversation()
     asked = chat.say("user", question, title=question)
-    tries = chat.fork(after=asked, count=TRIES)
+    tries, scores = chat.fork(after=asked, count=TRIES), {}
     for fork in tries:
         answer, tokens = model(question)
         fork.say("ai", answer, usage={"inputTokens": len(question), "outputTokens": tokens})
-        fork.update(metadata={"score": int(wanted in answer)})
+        scores[fork.id] = int(wanted in answer)
+    chat.set_scores(scores)
     return chat.ways(tries[0].history().list()[-1])
 
 

@@ -65,17 +65,17 @@ class Step:
 
     def named(self, names: Mapping[str, Any]) -> "Step":
         """Return the step with each `<name>` replaced by its id."""
-        return replace(self, given=_with_ids(self.given, names))
+        return replace(self, given=with_ids(self.given, names))
 
 
-def _with_ids(held: Any, names: Mapping[str, Any]) -> Any:
+def with_ids(held: Any, names: Mapping[str, Any]) -> Any:
     match held:
         case str() if held.startswith("<"):
             return names[held[1:-1]]
         case list():
-            return [_with_ids(one, names) for one in held]
+            return [with_ids(one, names) for one in held]
         case Mapping():
-            return {key: _with_ids(one, names) for key, one in held.items()}
+            return {key: with_ids(one, names) for key, one in held.items()}
     return held
 
 
@@ -100,6 +100,10 @@ class Card:
 
 def at(conversation: str, **more: Any) -> dict[str, Any]:
     return {"conversationId": f"<{conversation}>", **more}
+
+
+def scored(conversation: str, score: Any) -> dict[str, Any]:
+    return at(conversation, score=score)
 
 
 def card(operation: str, may: str, *steps: Step, only_adds: bool = False) -> Card:
@@ -462,6 +466,21 @@ CARDS = [
         only_adds=True,
     ),
     card(
+        "setScores",
+        "writers",
+        Step("setScores", at("root", scores=[scored("fork", 0.5)])),
+        Step("setScores", at("root", scores=[scored("fork", None), scored("root", -1.5e308)])),
+        Step("setScores", at("root", scores=[scored("child", 1)])),
+        Step("setScores", at("root", scores=[scored("fork", 1), scored("fork", 2)])),
+        Step("setScores", at("root", scores=[scored("fork", "1")])),
+        Step("setScores", at("root", scores=[])),
+        Step("setScores", at("fresh", scores=[scored("fresh", 1)])),
+        Step("setScores", at("root", scores=[scored("fork", 1)]), user="eve"),
+        Step("setScores", at("root", scores=[scored("root", 2)], idempotencyKey="once")),
+        Step("setScores", at("root", scores=[scored("root", 2)], idempotencyKey="once")),
+        only_adds=True,
+    ),
+    card(
         "getConversation",
         "members",
         Step("getConversation", at("fork")),
@@ -526,6 +545,20 @@ CARDS = [
         only_adds=True,
     ),
     card("unarchiveConversation", "members", only_adds=True),
+    card(
+        "pinConversation",
+        "members",
+        Step("pinConversation", at("fork")),
+        Step("pinConversation", at("child")),
+        Step("pinConversation", at("child", afterConversationId="<fork>")),
+        Step("pinConversation", at("fork", afterConversationId="x")),
+        Step("pinConversation", at("fresh")),
+        Step("pinConversation", at("fork"), user="eve"),
+        Step("listConversations", {"pinned": True, "ancestry": "all", "limit": 1}),
+        Step("listConversations", {"mode": "all"}),
+        only_adds=True,
+    ),
+    card("unpinConversation", "members", only_adds=True),
     card(
         "listMemberships",
         "members",

@@ -1,6 +1,7 @@
 """Branches side by side, and all ways from one entry as a table."""
 
 import csv
+import json
 import re
 from io import StringIO
 from uuid import uuid4
@@ -296,6 +297,18 @@ def test_the_table_is_saved_as_csv_in_its_order(table: Page, tries: Tries) -> No
     assert [one["way"] for one in rows] == ["A frog", "Old pond", "Limerick", "Silence"]
     assert rows[0]["id"] == tries.cheap.id
     assert (rows[0]["score"], rows[0]["cost in USD"], rows[3]["score"]) == ("1", "0.02", "")
+
+
+def test_each_way_is_saved_as_a_line_of_json(table: Page, tries: Tries) -> None:
+    expect_read(table, lambda: ways(table)[0], "A frog")
+
+    with table.expect_download() as download:
+        table.get_by_role("button", name="JSONL").click()
+
+    assert download.value.suggested_filename == "ways.jsonl"
+    rows = [json.loads(line) for line in download.value.path().read_text(encoding="utf-8").splitlines()]
+    assert [one["first"] for one in rows] == ["A frog", "Old pond", "Limerick", "Silence"]
+    assert (rows[0]["conversationId"], rows[0]["score"], rows[3]["score"]) == (tries.cheap.id, 1, None)
 
 
 def test_chosen_ways_are_tagged_deleted_and_put_side_by_side(table: Page, tries: Tries) -> None:

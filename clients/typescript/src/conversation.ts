@@ -127,6 +127,7 @@ const PAGE_ENTRIES = 100;
 const PAGE_ROWS = 200;
 const APPEND_ENTRIES_MAX = 50;
 const FORKS_AT_ONCE = 10;
+const SCORES_AT_ONCE = 40;
 /** What an append of one entry says of the conversation that it makes: `metadata` is that of the entry. */
 const OF_CONVERSATION = DESCRIPTION.filter((name) => name !== "metadata");
 /** What an append of one entry says beside the entry. */
@@ -688,6 +689,20 @@ export class Conversation {
 	}
 
 	/**
+	 * Score branches of this fork tree: the number `score` in the metadata of each.
+	 *
+	 * scores: by the ids of the branches; null takes a score away. Up to 40 are scored at once, all
+	 * or none, and more one portion after the other.
+	 */
+	async setScores(scores: Readonly<Record<string, number | null>>, options: Sent = {}): Promise<void> {
+		const tree = await this.#here(options);
+		const rows = Object.entries(scores).map(([conversationId, score]) => ({ conversationId, score }));
+		for (let start = 0; start < rows.length; start += SCORES_AT_ONCE) {
+			await this.#api.setScores({ ...tree, scores: rows.slice(start, start + SCORES_AT_ONCE) }, options);
+		}
+	}
+
+	/**
 	 * Append copies of what another branch shows and this one does not have; return them.
 	 *
 	 * The memory that `withContext` brings is read by `context.latest`.
@@ -770,6 +785,21 @@ export class Conversation {
 	/** Take the fork tree out of one's archive. */
 	async unarchive(options: Sent = {}): Promise<void> {
 		await this.#api.unarchiveConversation(await this.#here(options), options);
+	}
+
+	/**
+	 * Pin the fork tree first among one's own pins, or just after the pinned one that `after` names.
+	 * `conversations({ pinned: true, ancestry: "all" })` lists the pins. It holds for nobody else.
+	 */
+	async pin(options: Sent & { after?: Conversation | string | undefined } = {}): Promise<void> {
+		const { after, ...sent } = options;
+		const afterConversationId = after && (await resolved(after, sent));
+		await this.#api.pinConversation({ ...(await this.#here(sent)), afterConversationId }, sent);
+	}
+
+	/** Take the fork tree out of one's pins. */
+	async unpin(options: Sent = {}): Promise<void> {
+		await this.#api.unpinConversation(await this.#here(options), options);
 	}
 
 	/**

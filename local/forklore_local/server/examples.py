@@ -180,6 +180,7 @@ _CHILD: Json = {
     "id": _CHILD_ID,
     "title": "Compare hotels",
     "archived": True,
+    "pinned": True,
     "startedByConversationId": _ID,
     "startedByEntryId": _ENTRY["id"],
 }
@@ -228,6 +229,7 @@ BODIES: dict[type[BaseModel], Json] = {
         "title": "Two nights in Lisbon",
         "tags": {"topic": "travel", "city": "Lisbon"},
     },
+    conversation_requests.SetScores: {"scores": [{"conversationId": _ID, "score": 0.5}]},
     conversation_requests.ForkConversation: {
         "id": _FORK_ID,
         "title": "Two nights in Porto",

@@ -254,6 +254,24 @@ def test_ls_marks_what_is_archived(trip: Forklore) -> None:
     assert [row[3] for row in rows(trip("ls --archived include").out)] == ["owner", "owner, archived"]
 
 
+def test_ls_lists_what_is_pinned_in_its_order(trip: Forklore) -> None:
+    assert trip("say second hello").code == trip("say third hello").code == 0
+    assert trip("pin trip").code == trip("pin second").code == trip("pin third --after second").code == 0
+    assert trip("pin trip --after trip").code != 0
+
+    def titles(line: str) -> list[str]:
+        return [row[4] for row in rows(trip(line).out)]
+
+    pins = objects(trip("ls --pinned --json").out)
+    assert [one["id"] for one in pins[:2]] == [
+        trip(f"name {name}").out.split()[3] for name in ("second", "third")
+    ]
+    assert {row[3] for row in rows(trip("ls").out)} == {"owner, pinned"}
+    assert trip("unpin third").code == 0
+    assert len(titles("ls --pinned")) == 2
+    assert titles("ls --pinned --tag none") == []
+
+
 def test_ls_lists_names(trip: Forklore) -> None:
     assert [row[0] for row in rows(trip("ls --names").out)] == ["other", "trip"]
     assert [row[0] for row in rows(trip("ls --names tr").out)] == ["trip"]
@@ -410,6 +428,40 @@ def test_switch_makes_a_branch_the_current_one(trip: Forklore) -> None:
     assert trip.id_of("trip") == other
     assert [row[1] for row in rows(trip("ls --mode current").out)] == [other]
     assert objects(trip("switch other --json").out) == [{"conversationId": other, "isCurrent": True}]
+
+
+def test_branches_are_scored_together(trip: Forklore) -> None:
+    here, other = trip.id_of("trip"), trip.id_of("other")
+
+    assert trip("score trip=0.50 other=-1").out == f"{here} has the score 0.5\n{other} has the score -1\n"
+    scores = {one["conversationId"]: one["score"] for one in objects(trip("alternatives trip -1 --json").out)}
+    assert (scores[here], scores[other]) == (0.5, -1)
+    assert objects(trip("score other= --json").out) == [{"conversationId": other, "score": None}]
+
+    refused = trip("score other=good")
+    assert refused.err == "forklore: 'other=good' is not NAME|ID=SCORE, where SCORE is a number\n"
+
+
+def test_each_way_is_a_line_of_json(trip: Forklore) -> None:
+    assert trip("alternatives trip -1 --jsonl").out == trip("alternatives trip -1 --json").out != ""
+    refused = trip("alternatives trip -1 --jsonl --csv")
+    assert (refused.code, refused.err) == (2, "forklore: --csv and --json exclude each other\n")
+
+
+def test_a_whole_tree_is_copied_once(trip: Forklore) -> None:
+    made = trip("copy trip --tree --name mine --again once")
+
+    assert made.err.startswith("copy once: 1 tree, ")
+    [copied] = trip("ls --mode current --json -n 1").lines
+    assert json.loads(copied)["id"] == trip.id_of("mine") != trip.id_of("trip")
+    drawn, again = (
+        re.sub(r"[0-9a-f]{8}( \(.*?\))?", "", trip(f"log {name} --graph").out) for name in ("trip", "mine")
+    )
+    assert drawn == again
+    assert "|/" in drawn
+    assert "from an earlier import" in trip("copy trip --tree --again once").err
+    assert len(objects(trip("ls --mode roots --json").out)) == 2
+    assert trip("copy trip --tree --title x").code == trip("copy trip --name x").code == 2
 
 
 def test_a_name_is_pointed_to_a_branch_which_is_not_promoted(trip: Forklore) -> None:

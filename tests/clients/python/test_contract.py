@@ -82,7 +82,7 @@ def test_the_story_goes_as_told(way: Way, story: str) -> None:
             case list():
                 return [one for each in held for one in spread(each)]
             case dict():
-                return {name: filled(inner) for name, inner in held.items()}
+                return {filled(name): filled(inner) for name, inner in held.items()}
         return held
 
     def spread(held: Any) -> list[Any]:

@@ -152,6 +152,12 @@ DRAWN: Fields = {
     "after": as_text(*[0] * 5, 0.0, 1, -1),
     "expectRevision": REVISIONS,
     "count": st.integers(2, 4).map(str),
+    "scores": st.builds(
+        lambda of, scores: _array([_object([("conversationId", json.dumps(of)), *scores], "")], ""),
+        st.sampled_from([ROOT, FORK, FORK, FRESH]),
+        st.sampled_from([[], [("score", "null")], [("score", "1e400")]])
+        | NUMBERS.map(lambda number: [("score", number)]),
+    ),
     "contentType": NAMES.filter(lambda name: name != '""'),
     "content": ARRAYS,
     "usage": USAGE,

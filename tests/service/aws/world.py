@@ -69,6 +69,10 @@ def promote(body: Any = None, *, of: str = ROOT, **more: Any) -> Ask:
     return Ask("POST", f"{path_of(of)}/promote", body, **more)
 
 
+def score(body: Any, *, of: str = ROOT, **more: Any) -> Ask:
+    return Ask("POST", f"{path_of(of)}/scores", body, **more)
+
+
 def merge(body: Any, *, of: str = ROOT, **more: Any) -> Ask:
     return Ask("POST", f"{path_of(of)}/merge", body, **more)
 
@@ -116,6 +120,10 @@ def share(body: Any, *, of: str = ROOT, **more: Any) -> Ask:
 
 def archive(*, of: str = ROOT, **more: Any) -> Ask:
     return Ask("PUT", f"{path_of(of)}/archive", **more)
+
+
+def pin(query: str = "", *, of: str = ROOT, **more: Any) -> Ask:
+    return Ask("PUT", f"{path_of(of)}/pin", query=query, **more)
 
 
 def offer(body: Any, **more: Any) -> Ask:

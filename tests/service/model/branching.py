@@ -27,6 +27,25 @@ class Branching:
         given = {"conversationId": conversation_id}
         self._post(name, self._choose.caller(found, "writer"), given, None)
 
+    def pin_conversation(self) -> None:
+        """Pin a conversation first, or after another one, and see the pins."""
+        conversation_id, found = self._choose.target()
+        caller = self._choose.caller(found)
+        given = {"conversationId": conversation_id}
+        given |= self._choose.some_of(afterConversationId=self._choose.target()[0])
+        self._both.ask(Request("pinConversation", caller, given))
+
+    def set_scores(self) -> None:
+        """Score some branches of a tree; now and then one of another tree."""
+        conversation_id, found = self._choose.target()
+        named = dict.fromkeys(self._choose.beside(found)[0] for _ in range(3))
+        scores = [
+            {"conversationId": one, **self._choose.some_of(score=self._choose.one_of(0, 1, -2.5))}
+            for one in named
+        ]
+        given = {"conversationId": conversation_id, "scores": scores}
+        self._post("setScores", self._choose.caller(found, "writer"), given, None)
+
     def merge_conversation(self) -> None:
         into_id, into = self._choose.target()
         other_id, other = self._choose.beside(into)

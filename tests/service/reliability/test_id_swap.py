@@ -12,7 +12,7 @@ from tests.service.aws.story import Ask
 from tests.service.aws.test_both_ways import by_http, directly
 from tests.service.reliability.figures import Measure
 from tests.support.tables import Store
-from tools.catalogue import CATALOGUE, NOTED, NOTHING, PHOTO, PLAIN, SAID, Step
+from tools.catalogue import CATALOGUE, NOTED, NOTHING, PHOTO, PLAIN, SAID, Step, with_ids
 from tools.harness.functions import functions_on
 from tools.harness.gateway import Answer, Gateway
 from tools.harness.service import OPERATIONS
@@ -74,6 +74,7 @@ WRITTEN = [
     Valid("listTransfers", {"limit": 1, "afterCursor": "<transfers>"}),
     Valid("getTransfer", {"transferId": "<transfer>"}, {"transferId": 404}),
     Valid("createConversation", {"id": "<new>", "title": "x", "userId": "<user>"}),
+    Valid("setScores", of("fork", scores=[{"conversationId": "<fork>", "score": 1}])),
     Valid("updateConversation", of("fork", title="changed", userId="<user>")),
     Valid("appendEntry", of("root", **PLAIN, userId="<user>")),
     Valid("forkConversation", of("root 2", id="<new 5>", ifMatch="<other first>")),
@@ -259,10 +260,8 @@ class Tenant:
 
 def named(given: Mapping[str, Any], made: Mapping[str, str]) -> dict[str, Any]:
     """Return a request with each `<name>` replaced by its id."""
-    return {
-        name: made[held[1:-1]] if isinstance(held, str) and held.startswith("<") else held
-        for name, held in given.items()
-    }
+    filled: dict[str, Any] = with_ids(given, made)
+    return filled
 
 
 def swaps(valid: Valid, own: Tenant, other: Tenant) -> Iterator[tuple[str, int, dict[str, Any]]]:

@@ -166,6 +166,11 @@ def archived(endpoint: Endpoint) -> World:
     return build(endpoint, _family, _archived)
 
 
+def pinned(endpoint: Endpoint) -> World:
+    """Return the world of a member of two trees who has pinned one."""
+    return build(endpoint, _family, _offered, _pinned)
+
+
 def joined(endpoint: Endpoint) -> World:
     """Return the world of a tree with a member who is in no child."""
     return build(endpoint, _family, _joined)
@@ -476,6 +481,10 @@ def _stopped(_store: Store, process: Process, _made: dict[str, str]) -> None:
 
 def _archived(_store: Store, process: Process, _made: dict[str, str]) -> None:
     assert process.ask("archiveConversation", BOB, conversationId=ROOT).status == 204
+
+
+def _pinned(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    assert process.ask("pinConversation", BOB, conversationId=ROOT).status == 204
 
 
 def _joined(_store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -828,6 +837,12 @@ def change(
         of=of,
         repeated=repeated,
     )
+
+
+def score(caller: Caller, scores: Mapping[str, float | None], **more: Any) -> Operation:
+    """Return the operation that scores these conversations, the first of which names the tree."""
+    rows = [{"conversationId": one, "score": held} for one, held in scores.items()]
+    return post("setScores", caller, conversationId=next(iter(scores)), scores=rows, **more)
 
 
 def delete(name: str, caller: Caller, /, *, of: Any = family, repeated: int = 404, **given: Any) -> Operation:
@@ -1268,6 +1283,8 @@ OPERATIONS: dict[str, Operation] = {
     "change an untitled conversation": change(
         "updateConversation", ANN, of=untitled, conversationId=UNTITLED, title=None
     ),
+    "score": score(BOB, {ROOT: 0.5, FORK: 1}),
+    "score as the owner": score(ANN, {FORK: None}),
     "share": post("shareConversation", ANN, conversationId=ROOT, userId="eve", accessLevel="writer"),
     "share with the children": post(
         "shareConversation", ANN, conversationId=ROOT, userId="eve", accessLevel="writer", children="include"
@@ -1292,6 +1309,11 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "archive": change("archiveConversation", BOB, conversationId=FORK),
     "unarchive": change("unarchiveConversation", BOB, of=archived, conversationId=ROOT),
+    "pin": change("pinConversation", BOB, conversationId=FORK),
+    "pin after another": change(
+        "pinConversation", BOB, of=pinned, conversationId=GIVEN, afterConversationId=ROOT
+    ),
+    "unpin": change("unpinConversation", BOB, of=pinned, conversationId=ROOT),
     "change a level of who has archived": change(
         "updateMembership", ANN, of=archived, conversationId=ROOT, userId="bob", accessLevel="reader"
     ),

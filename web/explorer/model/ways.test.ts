@@ -3,7 +3,18 @@ import { expect, test } from "vitest";
 import { Growing } from "../testing/growing.ts";
 import { shapeOf, type Limb } from "./shape.ts";
 import type { Role } from "./types.ts";
-import { baseOf, bestOf, csvOf, differing, rowsOf, sorted, told, waysFrom, type Way } from "./ways.ts";
+import {
+	baseOf,
+	bestOf,
+	csvOf,
+	differing,
+	jsonLinesOf,
+	rowsOf,
+	sorted,
+	told,
+	waysFrom,
+	type Way,
+} from "./ways.ts";
 
 const tries = (): { tree: Growing; asked: string } => {
 	const tree = new Growing().branch("main", null, { score: 0.8 });
@@ -154,6 +165,28 @@ test("one may name how high a score is good", () => {
 
 	expect(bestOf(waysFrom(shapeOf(tree), asked), 0)).toMatchObject({ good: 0, score: 1, costUsd: 0.001 });
 	expect(bestOf(waysFrom(shapeOf(tree), asked), 2)).toMatchObject({ good: 2, costUsd: undefined });
+});
+
+test("each way is a line of JSON, with all its metadata", () => {
+	const tree = new Growing().branch("main", null, { score: -1 });
+	const asked = tree.say("main", ["Sum?"]);
+	tree.say("main", ["Two."], { costUsd: 0.5 });
+	tree.branch("other", asked, { title: "Other", tags: { a: "b" } });
+	tree.branches[1]!.metadata = { model: "x", n: null };
+
+	const lines = jsonLinesOf(waysFrom(shapeOf(tree), asked)).split("\n");
+
+	expect(lines.pop()).toBe("");
+	expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+		{ conversationId: "main", title: null, last: "Two.", entries: 1, costUsd: 0.5, score: -1 },
+		{
+			conversationId: "other",
+			title: "Other",
+			score: null,
+			tags: { a: "b" },
+			metadata: { model: "x", n: null },
+		},
+	]);
 });
 
 test("a table of ways is CSV in which no text is a formula", () => {

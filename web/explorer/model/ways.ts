@@ -127,6 +127,22 @@ export function csvOf(ways: readonly Way[]): string {
 	return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
+/** Return each way as a line of JSON, with the members that `forklore alternatives --jsonl` has. */
+export function jsonLinesOf(ways: readonly Way[]): string {
+	const rows = ways.map(({ limb, title: _title, words, last, score, lines: _lines, ...took }) => ({
+		conversationId: limb.id,
+		title: limb.look.title ?? null,
+		first: words,
+		last,
+		...took,
+		score: score ?? null,
+		isCurrent: limb.look.isCurrent,
+		tags: limb.branch?.tags ?? {},
+		metadata: limb.branch?.metadata ?? {},
+	}));
+	return rows.map((row) => `${jsonOf(row)}\n`).join("");
+}
+
 /** A text that a spreadsheet would take for a formula gets a quotation mark before it, as OWASP has it. */
 function cell(value: string | number | undefined): string {
 	const isFormula =

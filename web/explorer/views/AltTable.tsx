@@ -3,7 +3,16 @@
 import { Columns2, Download, GitMerge, RotateCcw, Tag, Trash2 } from "lucide-react";
 import { useMemo, useState, type ReactNode } from "react";
 import { toCompare, toConversation } from "../model/route.ts";
-import { bestOf, csvOf, sorted, waysFrom, type Best, type Measure, type Member } from "../model/ways.ts";
+import {
+	bestOf,
+	csvOf,
+	jsonLinesOf,
+	sorted,
+	waysFrom,
+	type Best,
+	type Measure,
+	type Member,
+} from "../model/ways.ts";
 import { clipped, counted, visible } from "../model/words.ts";
 import type { App } from "../service/app.ts";
 import { CompareHead } from "./Compare.tsx";
@@ -60,14 +69,24 @@ export function AltTable({ app, id, entryId }: AltTableProps) {
 				sides={toCompare((chosen.length > 1 ? chosen : ids).slice(0, COMPARED_MAX))}
 			>
 				{ways.length > 0 && (
-					<Press
-						className="b"
-						title="Save the table as CSV"
-						press={() => saveFile("ways.csv", csvOf(rows), "text/csv")}
-					>
-						<Download />
-						CSV
-					</Press>
+					<>
+						<Press
+							className="b"
+							title="Save the table as CSV"
+							press={() => saveFile("ways.csv", csvOf(rows), "text/csv")}
+						>
+							<Download />
+							CSV
+						</Press>
+						<Press
+							className="b"
+							title="Save each way as a line of JSON, with all its metadata"
+							press={() => saveFile("ways.jsonl", jsonLinesOf(rows), "application/jsonl")}
+						>
+							<Download />
+							JSONL
+						</Press>
+					</>
 				)}
 				{from && may(app, "writer") && (
 					<Press className="b" press={() => askAgain(app, id, from)} title="Answer again on a new branch">

@@ -4,6 +4,7 @@ import gc
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
 from itertools import chain, islice
@@ -31,18 +32,19 @@ def import_files(
     shell: Shell,
     files: Sequence[Path],
     *,
-    given: str | None,
     again: str,
-    trees_max: int | None,
     name: str | None,
     threads: int,
-    is_dry: bool,
-    redacts: bool,
+    given: str | None = None,
+    trees_max: int | None = None,
+    is_dry: bool = False,
+    redacts: bool = False,
+    shown: str | None = None,
 ) -> int:
     """Import files, and say what became of each. Return the exit code.
 
     given, again, trees_max, redacts: as in ImportOptions. name: for the current branch of the one
-    tree.
+    tree. shown: what each file is called; None: its path.
     """
     target = shell.target
     options = ImportOptions(owner_of(target), agent_of(target), given, again, trees_max, redacts)
@@ -52,7 +54,7 @@ def import_files(
         importing = _Importing(shell, options, threads=threads, name=name, is_dry=is_dry)
         try:
             for source in sources:
-                importing.file(source)
+                importing.file(source if shown is None else replace(source, shown=shown))
             importing.rest()
         except KeyboardInterrupt:
             shell.say("interrupted; the same command goes on where it stopped")

@@ -56,6 +56,7 @@ export interface AdminConversation {
 	metadata: Record<string, unknown>;
 	metrics: Metrics;
 	ownerUserId: string;
+	pinned?: boolean;
 	startedByConversationId?: string;
 	startedByEntryId?: string;
 	tags: Record<string, string>;
@@ -389,6 +390,7 @@ export interface ConversationDetails {
 	metadata: Record<string, unknown>;
 	metrics: Metrics;
 	ownerUserId: string;
+	pinned?: boolean;
 	startedByConversationId?: string;
 	startedByEntryId?: string;
 	tags: Record<string, string>;
@@ -733,6 +735,12 @@ export type TransferRole = "sender" | "recipient" | "all";
 /** What a deletion deletes: the fork tree of a conversation, or the conversation alone. */
 export type Scope = "tree" | "branch";
 
+/** A conversation of the fork tree, and its score; without one, its score is taken away. */
+export interface Scored {
+	conversationId: string;
+	score?: number | null | undefined;
+}
+
 /** What to search for: words to rank by; `+word` and `"some words"` must occur in an entry. */
 export interface SearchConversations {
 	afterCursor?: string | null | undefined;
@@ -771,6 +779,11 @@ export interface SetName {
 	data?: Record<string, unknown> | null | undefined;
 	expectRevision?: number | null | undefined;
 	name: string;
+}
+
+/** The scores of some conversations of a fork tree, each named once. */
+export interface SetScores {
+	scores: readonly Scored[];
 }
 
 /** A user, and what they may do. */
@@ -885,6 +898,7 @@ export type ListConversationsArguments = {
 	order?: Order | undefined;
 	ancestry?: Ancestry | undefined;
 	archived?: Archived | undefined;
+	pinned?: boolean | undefined;
 	query?: string | undefined;
 	agentId?: string | undefined;
 	tag?: string | undefined;
@@ -903,6 +917,11 @@ export type GetConversationArguments = {
 export type UpdateConversationArguments = {
 	conversationId: string;
 } & UpdateConversation;
+
+/** What `setScores` takes. */
+export type SetScoresArguments = {
+	conversationId: string;
+} & SetScores;
 
 /** What `deleteConversation` takes. */
 export type DeleteConversationArguments = {
@@ -1081,6 +1100,17 @@ export type ArchiveConversationArguments = {
 
 /** What `unarchiveConversation` takes. */
 export type UnarchiveConversationArguments = {
+	conversationId: string;
+};
+
+/** What `pinConversation` takes. */
+export type PinConversationArguments = {
+	conversationId: string;
+	afterConversationId?: string | undefined;
+};
+
+/** What `unpinConversation` takes. */
+export type UnpinConversationArguments = {
 	conversationId: string;
 };
 
@@ -1374,8 +1404,8 @@ export interface Operations {
 	 *
 	 * With `order=created` the newest root comes first. `mode` chooses which conversations of a fork
 	 * tree are shown, `query` those with a text in their title, `agentId` and `tag` (`name` or
-	 * `name:value`) those that have them. A page may be short, even empty: only an `afterCursor` of
-	 * null ends the list.
+	 * `name:value`) those that have them; `pinned` only what you have pinned, in the order of your
+	 * pins. A page may be short, even empty: only an `afterCursor` of null ends the list.
 	 */
 	listConversations(given?: ListConversationsArguments, options?: Sent): Promise<ConversationPage>;
 	/**
@@ -1391,6 +1421,13 @@ export interface Operations {
 	 * the title. With `If-Match` only if `updatedAt` has not changed.
 	 */
 	updateConversation(given: UpdateConversationArguments, options?: Matched): Promise<ConversationDetails>;
+	/**
+	 * Score conversations of the fork tree, all or none: what evaluations say of tries.
+	 *
+	 * For writers. A score is the number `score` in a conversation's metadata; the rest of its
+	 * metadata stays. Each conversation's `updatedAt` moves.
+	 */
+	setScores(given: SetScoresArguments, options?: Keyed): Promise<void>;
 	/**
 	 * Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 	 *
@@ -1604,6 +1641,19 @@ export interface Operations {
 	 * For every member.
 	 */
 	unarchiveConversation(given: UnarchiveConversationArguments, options?: Sent): Promise<void>;
+	/**
+	 * Pin the conversation's fork tree, for you alone, or move the pin among yours.
+	 *
+	 * For every member. It comes first, or after the pinned tree of `afterConversationId`. Lists of
+	 * conversations show `pinned`, and with `pinned=true` only your pins, in this order.
+	 */
+	pinConversation(given: PinConversationArguments, options?: Sent): Promise<void>;
+	/**
+	 * Unpin the conversation's fork tree.
+	 *
+	 * For every member.
+	 */
+	unpinConversation(given: UnpinConversationArguments, options?: Sent): Promise<void>;
 	/**
 	 * Offer the ownership of a conversation's fork tree to a member.
 	 *
@@ -1838,6 +1888,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	listConversations: {"method": "GET", "path": "/v1/conversations", "isRead": true, "lengthsMax": {"agentId": 255, "query": 500}, "answers": ["afterCursor", "data"]},
 	getConversation: {"method": "GET", "path": "/v1/conversations/{conversationId}", "isRead": true, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	updateConversation: {"method": "PATCH", "path": "/v1/conversations/{conversationId}", "hasBody": true, "takesIfMatch": true, "lengthsMax": {"title": 500}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
+	setScores: {"method": "POST", "path": "/v1/conversations/{conversationId}/scores", "hasBody": true, "takesKey": true, "lengthsMax": {"scores": 40, "scores[].conversationId": 1000}},
 	deleteConversation: {"method": "DELETE", "path": "/v1/conversations/{conversationId}"},
 	listTrash: {"method": "GET", "path": "/v1/trash", "isRead": true, "answers": ["afterCursor", "data"]},
 	restoreConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/restore", "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
@@ -1866,6 +1917,8 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	removeMembership: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/memberships", "lengthsMax": {"userId": 255}, "answers": ["children"]},
 	archiveConversation: {"method": "PUT", "path": "/v1/conversations/{conversationId}/archive"},
 	unarchiveConversation: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/archive"},
+	pinConversation: {"method": "PUT", "path": "/v1/conversations/{conversationId}/pin", "lengthsMax": {"afterConversationId": 1000}},
+	unpinConversation: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/pin"},
 	requestTransfer: {"method": "POST", "path": "/v1/ownership-transfers", "hasBody": true, "takesKey": true, "lengthsMax": {"conversationId": 1000, "newOwnerUserId": 255}, "answers": ["conversationId", "createdAt", "fromUserId", "id", "toUserId"]},
 	listTransfers: {"method": "GET", "path": "/v1/ownership-transfers", "isRead": true, "answers": ["afterCursor", "data"]},
 	getTransfer: {"method": "GET", "path": "/v1/ownership-transfers/{transferId}", "isRead": true, "answers": ["conversationId", "createdAt", "fromUserId", "id", "toUserId"]},

@@ -30,7 +30,7 @@ async function difference(client, [story, steps], { url, clientKey, run }) {
 		if (Array.isArray(held))
 			return held.flatMap((one) => (isSpread(one) ? [...filled(one.slice(3))] : [filled(one)]));
 		if (held !== null && typeof held === "object") {
-			return Object.fromEntries(Object.entries(held).map(([name, inner]) => [name, filled(inner)]));
+			return Object.fromEntries(Object.entries(held).map(([name, inner]) => [filled(name), filled(inner)]));
 		}
 		if (typeof held !== "string" || !/^[@$]/.test(held)) return held;
 		if (held.startsWith("@")) return user(held.slice(1));

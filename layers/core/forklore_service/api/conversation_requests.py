@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from forklore_service.api import fields
 from forklore_service.api.requests import Described, ListPage, MoveName, Request, Watched
 from forklore_service.domain.listing import Ancestry, Archived, Mode, Order
+from forklore_service.limits import SCORES_AT_ONCE
 from forklore_service.usecases.deletion.branch_removal import Scope
 
 
@@ -24,6 +25,25 @@ class UpdateConversation(Described):
     user_id: str | None = None
 
 
+class Scored(Request):
+    """A conversation of the fork tree, and its score; without one, its score is taken away."""
+
+    conversation_id: fields.NamedId
+    score: fields.Score | None = None
+
+
+class SetScores(Request):
+    """The scores of some conversations of a fork tree, each named once."""
+
+    scores: Annotated[list[Scored], Field(min_length=1, max_length=SCORES_AT_ONCE)]
+
+    @model_validator(mode="after")
+    def _each_once(self) -> "SetScores":
+        if len({one.conversation_id for one in self.scores}) < len(self.scores):
+            raise ValueError("scores names a conversation twice")
+        return self
+
+
 class ListConversations(Watched):
     """Which of the caller's conversations to list."""
 
@@ -31,6 +51,7 @@ class ListConversations(Watched):
     order: Annotated[Order, fields.one_of(Order)] = Order.USED
     ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
     archived: Annotated[Archived, fields.one_of(Archived)] = Archived.EXCLUDE
+    pinned: fields.Truth = False
     query: Annotated[str, Field(max_length=500)] | None = None
     agent_id: fields.AgentId | None = None
     tag: fields.TagFilter | None = None

@@ -269,11 +269,24 @@ SearchTypes = Annotated[
 """How to search: any of these ways will do."""
 
 
-def _cost(value: Any) -> Any:
+def _exact(value: Any) -> Any:
     """Return a JSON number as an exact decimal."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise ValueError("must be a number")
-    cost = Decimal(str(value)) if isinstance(value, float) else Decimal(value)
+    return Decimal(str(value)) if isinstance(value, float) else Decimal(value)
+
+
+def _double(value: Any) -> Any:
+    """Return a JSON number as a double, or as an integer where it is whole."""
+    _exact(value)
+    return int(value) if value == int(value) else float(value)
+
+
+Score = Annotated[int | float, BeforeValidator(_double), WithJsonSchema({"type": "number"})]
+
+
+def _cost(value: Any) -> Any:
+    cost = _exact(value)
     if not 0 <= cost <= 10**9:
         raise ValueError("must be between 0 and 1000000000")
     return cost

@@ -112,6 +112,13 @@ def elements_of(array: JsonText, start: int) -> JsonText:
     return JsonText(f"[{rest}]", array.value[start:])
 
 
+def members_of(text: str) -> dict[str, JsonText | None]:
+    """Return the members of an object that was checked when it was stored, as they were sent."""
+    held = read_value(text)
+    _keep_texts(text, _skip(text, 0), held, frozenset(held))
+    return dict(held)
+
+
 def text_of(value: Any) -> JsonText:
     """Return a value that was read elsewhere as JSON text, without spaces, and what that means.
 

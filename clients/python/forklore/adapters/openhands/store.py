@@ -152,7 +152,7 @@ class ForkloreFileStore(FileStore):
         """
         with self._turn:
             view = self._known()
-            made = ForkloreFileStore(self._given, conversation_id, prefix=self._prefix, cipher=self._cipher)
+            made = self._store_of(conversation_id)
             if from_event_id is None:
                 made._log = list(self._log)
                 made._fork = _after(view.conversation_id, view.last)
@@ -164,6 +164,9 @@ class ForkloreFileStore(FileStore):
             made._number = _next_number(made._log)
             made._view.state = None
             return made
+
+    def _store_of(self, conversation_id: UUID) -> "ForkloreFileStore":
+        return ForkloreFileStore(self._given, conversation_id, prefix=self._prefix, cipher=self._cipher)
 
     def ids(self) -> Sequence[str]:
         """Return the ids of the events."""

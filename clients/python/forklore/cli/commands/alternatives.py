@@ -55,17 +55,21 @@ def register(app: typer.Typer) -> None:
         is_csv: Annotated[
             bool, typer.Option("--csv", help="Write a table as CSV, with the metadata.")
         ] = False,
+        is_jsonl: Annotated[
+            bool, typer.Option("--jsonl", help="Write a line of JSON for each way, as --json does.")
+        ] = False,
     ) -> None:
         """Show all ways on from the place just before an entry: its own, and the alternatives.
 
         Each with its score, tokens, cost, time and failures. The score is the number `score` in the
-        metadata of a branch. With --json each way is a line of JSON.
+        metadata of a branch: `forklore score` sets it.
         """
-        if is_csv and shell.out.is_json:
+        is_jsonl = is_jsonl or shell.out.is_json
+        if is_csv and is_jsonl:
             raise CommandError("--csv and --json exclude each other")
         asked = shell.conversation(conversation)
         ways = asked.ways(entry_id_of(asked, entry))
-        if shell.out.is_json:
+        if is_jsonl:
             shell.out.results(ways)
         elif is_csv:
             for row in _table(ways):

@@ -1,11 +1,15 @@
-"""`forklore copy`: a tree of one's own, with what a conversation shows."""
+"""`forklore copy`: a tree of one's own, with what a conversation shows or with its whole tree."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
+from uuid import uuid4
 
 import typer
 
+from forklore.cli.exits import DONE, CommandError
 from forklore.cli.parameters import ConversationArgument
-from forklore.cli.references import entry_id_of
+from forklore.cli.references import check_name, entry_id_of
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 
@@ -23,15 +27,47 @@ def register(app: typer.Typer) -> None:
         title: Annotated[
             str | None, typer.Option("--title", metavar="TEXT", help="Its title; else that of the original.")
         ] = None,
-    ) -> None:
+        tree: Annotated[bool, typer.Option("--tree", help="Copy the whole tree, with all branches.")] = False,
+        name: Annotated[
+            str | None,
+            typer.Option("--name", metavar="NAME", help="With --tree: a new name for the current branch."),
+        ] = None,
+        again: Annotated[
+            str | None,
+            typer.Option("--again", metavar="TEXT", help="With --tree: the same TEXT goes on with a copy."),
+        ] = None,
+    ) -> int:
         """Copy the history that a conversation shows to a tree of your own, and print its id.
 
-        Nobody else is a member of it. An entry is an id, @KEY, or -1 for the last one.
+        Nobody else is a member of it. An entry is an id, @KEY, or -1 for the last one. With --tree
+        the copy has all branches, as an export and an import bring them: what it started, members
+        and names stay behind.
         """
         source = shell.conversation(conversation)
+        if tree:
+            if up_to is not None or title is not None:
+                raise CommandError("--tree goes without --up-to and --title")
+            check_name(name)
+            return _whole(shell, conversation, name, again or uuid4().hex)
+        if name is not None or again is not None:
+            raise CommandError("--name and --again go with --tree")
         last = None if up_to is None else entry_id_of(source, up_to)
         made = shell.client.api.copy_conversation(source.resolve(), up_to_entry_id=last, title=title)
         if shell.out.is_json:
             shell.out.result(made)
         else:
             shell.out.line((made.id, "yellow"))
+        return DONE
+
+
+def _whole(shell: Shell, reference: str, name: str | None, again: str) -> int:
+    """Copy a whole tree by way of a file that goes at the end. Return the exit code."""
+    from forklore.cli.commands.export import write_trees
+    from forklore.cli.commands.import_ import threads_for
+    from forklore.cli.import_files import import_files
+
+    with TemporaryDirectory() as folder:
+        lines = Path(folder) / "tree.jsonl"
+        write_trees(shell, [reference], str(lines))
+        threads = threads_for(shell)
+        return import_files(shell, [lines], again=again, name=name, threads=threads, shown=f"copy {again}")

@@ -62,22 +62,34 @@ def register(app: typer.Typer) -> None:
             raise CommandError("name a conversation; forklore copy-table copies a whole table")
         if given is not None:
             return _elsewhere(shell, conversations, given, output)
-        from forklore.exporting.fork_trees import exported_view
-        from forklore.exporting.jsonlines import header_line
-        from forklore.importing.checks import time_of
-
-        line_out = shell.out.json_line
-        with nullcontext(line_out) if output is None else written(output, line_out) as write:
-            ids = list(dict.fromkeys(shell.conversation(one).resolve() for one in conversations))
-            write(header_line(exported_at=time_of(datetime.now(UTC).isoformat())))
-            keeping = _keeping(shell, output)
-            views = (line for one in ids for line in exported_view(shell.client, one, keeping))
-            for line in views if branch else _trees(shell, ids, keeping, parallel):
-                write(line)
-        if keeping.left_out:
-            why = "their bytes are gone" if output else "--output FILE keeps them beside it"
-            shell.say(f"files that are left out: {keeping.left_out}; {why}")
+        write_trees(shell, conversations, output, branch=branch, threads=parallel)
         return DONE
+
+
+def write_trees(
+    shell: Shell,
+    conversations: list[str],
+    output: str | None,
+    *,
+    branch: bool = False,
+    threads: int = PARALLEL,
+) -> None:
+    """Write the trees of conversations, or with `branch` what each of them shows, as JSON Lines."""
+    from forklore.exporting.fork_trees import exported_view
+    from forklore.exporting.jsonlines import header_line
+    from forklore.importing.checks import time_of
+
+    line_out = shell.out.json_line
+    with nullcontext(line_out) if output is None else written(output, line_out) as write:
+        ids = list(dict.fromkeys(shell.conversation(one).resolve() for one in conversations))
+        write(header_line(exported_at=time_of(datetime.now(UTC).isoformat())))
+        keeping = _keeping(shell, output)
+        views = (line for one in ids for line in exported_view(shell.client, one, keeping))
+        for line in views if branch else _trees(shell, ids, keeping, threads):
+            write(line)
+    if keeping.left_out:
+        why = "their bytes are gone" if output else "--output FILE keeps them beside it"
+        shell.say(f"files that are left out: {keeping.left_out}; {why}")
 
 
 def _keeping(shell: Shell, output: str | None) -> "Keeping":

@@ -85,7 +85,12 @@ def register(app: typer.Typer) -> None:
             again=again,
             trees_max=limit_trees,
             name=name,
-            threads=parallel or (PARALLEL_HERE if isinstance(shell.target, InProcess) else PARALLEL),
+            threads=parallel or threads_for(shell),
             is_dry=dry_run,
             redacts=redact,
         )
+
+
+def threads_for(shell: Shell) -> int:
+    """Return how many requests are sent at a time if nobody says it."""
+    return PARALLEL_HERE if isinstance(shell.target, InProcess) else PARALLEL

@@ -36,7 +36,7 @@ from forklore.client.generated.arguments import (
     UpdateConversation,
     Written,
 )
-from forklore.client.generated.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE
+from forklore.client.generated.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE, SCORES_AT_ONCE
 from forklore.client.generated.operations import AsyncOperations
 from forklore.client.memory import Base
 from forklore.client.messages import Role, Said, elements, id_of, message
@@ -711,6 +711,17 @@ class AsyncConversation:
         """
         return await self._api.update_conversation(await self.resolve(), **fields)
 
+    async def set_scores(self, scores: Mapping[str, float | None]) -> None:
+        """Score branches of this fork tree: the number `score` in the metadata of each.
+
+        scores: by the ids of the branches; None takes a score away. Up to 40 are scored at once,
+        all or none, and more one portion after the other.
+        """
+        tree = await self.resolve()
+        rows = [{"conversationId": one, "score": score} for one, score in scores.items()]
+        for start in range(0, len(rows), SCORES_AT_ONCE):
+            await self._api.set_scores(tree, scores=rows[start : start + SCORES_AT_ONCE])
+
     async def recall(
         self,
         question: str,
@@ -807,6 +818,18 @@ class AsyncConversation:
     async def unarchive(self) -> None:
         """Take the fork tree out of one's archive."""
         await self._api.unarchive_conversation(await self.resolve())
+
+    async def pin(self, *, after: "AsyncConversation | str | None" = None) -> None:
+        """Pin the fork tree first among one's own pins. after: just after this pinned one.
+
+        `conversations(pinned=True, ancestry="all")` lists the pins. It holds for nobody else.
+        """
+        before = None if after is None else await _resolved(after)
+        await self._api.pin_conversation(await self.resolve(), after_conversation_id=before)
+
+    async def unpin(self) -> None:
+        """Take the fork tree out of one's pins."""
+        await self._api.unpin_conversation(await self.resolve())
 
     async def share(
         self, user_id: str, access_level: Level, *, children: Children | None = None

@@ -29,6 +29,7 @@ IDEMPOTENCY_KEY_CHARACTERS_MAX = 255
 NAME_BYTES_MAX = 255
 TITLE_CHARACTERS_MAX = 500
 METADATA_BYTES_MAX = 16 * 1024
+SCORES_AT_ONCE = 40
 ATTACHMENT_BYTES_MAX = 100_000_000
 ATTACHMENT_INLINE_BYTES_MAX = 999_999
 """Of an attachment that is sent in the request, where three bytes are four letters."""
@@ -36,6 +37,8 @@ ATTACHMENTS_PER_ENTRY_MAX = 10
 ATTACHMENT_NAME_BYTES_MAX = 255
 WAIT_SECONDS_MAX = 20
 """How long a request may ask to be held until its answer is another one. Lambda holds none."""
+PINS_MAX = 50
+"""Of one user."""
 RETENTION_DAYS_MAX = 36_500
 DELETED_DAYS_MAX = 365
 """A hundred years. The parameter of the template has the same bound."""

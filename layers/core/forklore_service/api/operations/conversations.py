@@ -22,7 +22,7 @@ from forklore_service.usecases.reading import conversation_lists, fork_lists, tr
 from forklore_service.usecases.shared.cursors import PageOf, valid
 from forklore_service.usecases.shared.loading import ConversationDetails
 from forklore_service.usecases.shared.requests import Fork
-from forklore_service.usecases.writing import conversations
+from forklore_service.usecases.writing import conversations, scores
 
 
 def check_health(request: CheckedRequest) -> answers.Health:
@@ -79,6 +79,22 @@ def update_conversation(request: CheckedRequest) -> answers.Conversation:
         change=conversations.Patch(body.said, request.if_match),
     )
     return answers.conversation(details)
+
+
+def set_scores(request: CheckedRequest) -> None:
+    """Score conversations of the fork tree, all or none: what evaluations say of tries.
+
+    For writers. A score is the number `score` in a conversation's metadata; the rest of its
+    metadata stays. Each conversation's `updatedAt` moves.
+    """
+    body: conversation_requests.SetScores = request.body
+    scores.set_scores(
+        request.table,
+        caller=request.caller,
+        conversation_id=request.conversation_id,
+        scores={one.conversation_id: one.score for one in body.scores},
+        idempotency_key=request.idempotency_key(),
+    )
 
 
 def delete_conversation(request: CheckedRequest) -> Answer[None]:
@@ -150,7 +166,8 @@ def list_conversations(request: CheckedRequest) -> answers.ConversationPage:
 
     With `order=created` the newest root comes first. `mode` chooses which conversations of a
     fork tree are shown, `query` those with a text in their title, `agentId` and `tag` (`name` or
-    `name:value`) those that have them. A page may be short, even empty: only an `afterCursor` of
+    `name:value`) those that have them; `pinned` only what you have pinned, in the order of your
+    pins. A page may be short, even empty: only an `afterCursor` of
     null ends the list.
     """
     query: conversation_requests.ListConversations = request.query
@@ -175,6 +192,7 @@ def page_of_list(
             order=query.order,
             ancestry=query.ancestry,
             archived=query.archived,
+            pinned=query.pinned,
             wanted=Filter(*(getattr(query, name) for name in Filter._fields)),
             after=cursors.to_place(resource, query.after_cursor),
             limit=query.limit,
@@ -328,6 +346,15 @@ OPERATIONS = (
         errors=(403, 404, 409),
         takes_if_match=True,
         match=OF_TIME,
+    ),
+    Operation(
+        "setScores",
+        "POST",
+        f"{_ONE}/scores",
+        set_scores,
+        status=204,
+        body=conversation_requests.SetScores,
+        errors=(403, 404),
     ),
     Operation(
         "deleteConversation",

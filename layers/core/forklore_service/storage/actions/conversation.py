@@ -92,6 +92,7 @@ def describe(conversation: Conversation, fields: Iterable[str]) -> Action:
         ActionKind.CONVERSATION,
         keys.conversation(conversation.group_id, conversation.conversation_id),
         " ".join(clauses),
+        of=conversation.conversation_id,
         values={**values, **_ONE},
     )
 

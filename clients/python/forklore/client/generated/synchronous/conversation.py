@@ -32,7 +32,7 @@ from forklore.client.generated.arguments import (
     UpdateConversation,
     Written,
 )
-from forklore.client.generated.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE
+from forklore.client.generated.limits import APPEND_ENTRIES_MAX, FORKS_AT_ONCE, SCORES_AT_ONCE
 from forklore.client.generated.operations import Operations
 from forklore.client.generated.synchronous.answers import Answer
 from forklore.client.generated.synchronous.context import CONTENT_TYPE, Context
@@ -710,6 +710,17 @@ class Conversation:
         """
         return self._api.update_conversation(self.resolve(), **fields)
 
+    def set_scores(self, scores: Mapping[str, float | None]) -> None:
+        """Score branches of this fork tree: the number `score` in the metadata of each.
+
+        scores: by the ids of the branches; None takes a score away. Up to 40 are scored at once,
+        all or none, and more one portion after the other.
+        """
+        tree = self.resolve()
+        rows = [{"conversationId": one, "score": score} for one, score in scores.items()]
+        for start in range(0, len(rows), SCORES_AT_ONCE):
+            self._api.set_scores(tree, scores=rows[start : start + SCORES_AT_ONCE])
+
     def recall(
         self,
         question: str,
@@ -798,6 +809,18 @@ class Conversation:
     def unarchive(self) -> None:
         """Take the fork tree out of one's archive."""
         self._api.unarchive_conversation(self.resolve())
+
+    def pin(self, *, after: "Conversation | str | None" = None) -> None:
+        """Pin the fork tree first among one's own pins. after: just after this pinned one.
+
+        `conversations(pinned=True, ancestry="all")` lists the pins. It holds for nobody else.
+        """
+        before = None if after is None else _resolved(after)
+        self._api.pin_conversation(self.resolve(), after_conversation_id=before)
+
+    def unpin(self) -> None:
+        """Take the fork tree out of one's pins."""
+        self._api.unpin_conversation(self.resolve())
 
     def share(
         self, user_id: str, access_level: Level, *, children: Children | None = None
