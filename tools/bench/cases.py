@@ -182,6 +182,20 @@ def _archived(world: World) -> dict[str, Any]:
     return given
 
 
+def _pinned(world: World) -> dict[str, Any]:
+    """Return a request about a tree of one entry that its owner has pinned."""
+    given = {"conversationId": _small(world)}
+    world.ask("pinConversation", **given)
+    return given
+
+
+def _pins(world: World) -> dict[str, Any]:
+    """Return a request for two trees of one entry that their owner has pinned."""
+    for _ in range(2):
+        world.ask("pinConversation", conversationId=_small(world))
+    return {"pinned": True, "limit": ROWS}
+
+
 def _branch(world: World, **more: Any) -> str:
     """Fork the root at its head, and append to the fork; return its id."""
     made = world.new_id()
@@ -508,6 +522,7 @@ CASES: dict[str, Case] = {
     "conversations, current": Case("listConversations", lambda _: {"mode": "current", "limit": ROWS}),
     "conversations, latest forks": Case("listConversations", lambda _: {"limit": ROWS}),
     "conversations, by creation": Case("listConversations", lambda _: {"order": "created", "limit": ROWS}),
+    "conversations, pinned": Case("listConversations", _pins),
     "conversations, by a title": Case("listConversations", lambda _: {"query": "a", "limit": ROWS}),
     "conversations, all": Case("listConversations", lambda _: {"mode": "all", "limit": ROWS}),
     "search, a page": Case("searchConversations", lambda _: {"query": "their", "limit": ROWS}),
@@ -531,6 +546,8 @@ CASES: dict[str, Case] = {
     "archive": Case("archiveConversation", lambda world: {"conversationId": _small(world)}),
     "archive, what is archived": Case("archiveConversation", _archived),
     "unarchive": Case("unarchiveConversation", _archived),
+    "pin": Case("pinConversation", lambda world: {"conversationId": _small(world)}),
+    "unpin": Case("unpinConversation", _pinned),
     "change a member": Case("updateMembership", _shared("manager")),
     "remove a member": Case("removeMembership", _shared()),
     "remove a member, without children": Case(

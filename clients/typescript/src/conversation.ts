@@ -746,10 +746,11 @@ export class Conversation {
 	/**
 	 * Delete this branch. Other branches keep what they show; with the last one the tree goes.
 	 *
-	 * A name that points here stays: the next append by it makes a new conversation.
+	 * A name that points here stays: the next append by it makes a new conversation. Return the conversation by its
+	 * id, as `deleteTree` does: a tree comes back, a single branch does not.
 	 */
-	async delete(options: Sent = {}): Promise<void> {
-		await this.#api.deleteConversation({ ...(await this.#here(options)), scope: "branch" }, options);
+	delete(options: Sent = {}): Promise<Conversation> {
+		return this.#delete("branch", options);
 	}
 
 	/**
@@ -758,10 +759,16 @@ export class Conversation {
 	 * Return the conversation by its id: its `restore` brings all back while the tree is in the trash of the service.
 	 * With `forGood` it is not put there, or is taken out.
 	 */
-	async deleteTree(options: Sent & { forGood?: boolean | undefined } = {}): Promise<Conversation> {
-		const { forGood, ...sent } = options;
+	deleteTree(options: Sent & { forGood?: boolean | undefined } = {}): Promise<Conversation> {
+		return this.#delete("tree", options);
+	}
+
+	async #delete(
+		scope: "tree" | "branch",
+		{ forGood, ...sent }: Sent & { forGood?: boolean | undefined },
+	): Promise<Conversation> {
 		const here = await this.#here(sent);
-		await this.#api.deleteConversation({ ...here, scope: "tree", forGood }, sent);
+		await this.#api.deleteConversation({ ...here, scope, forGood }, sent);
 		return new Conversation(this.#fl, here.conversationId);
 	}
 
@@ -778,6 +785,21 @@ export class Conversation {
 	/** Take the fork tree out of one's archive. */
 	async unarchive(options: Sent = {}): Promise<void> {
 		await this.#api.unarchiveConversation(await this.#here(options), options);
+	}
+
+	/**
+	 * Pin the fork tree first among one's own pins, or just after the pinned one that `after` names.
+	 * `conversations({ pinned: true, ancestry: "all" })` lists the pins. It holds for nobody else.
+	 */
+	async pin(options: Sent & { after?: Conversation | string | undefined } = {}): Promise<void> {
+		const { after, ...sent } = options;
+		const afterConversationId = after && (await resolved(after, sent));
+		await this.#api.pinConversation({ ...(await this.#here(sent)), afterConversationId }, sent);
+	}
+
+	/** Take the fork tree out of one's pins. */
+	async unpin(options: Sent = {}): Promise<void> {
+		await this.#api.unpinConversation(await this.#here(options), options);
 	}
 
 	/**

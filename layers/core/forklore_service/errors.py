@@ -135,6 +135,12 @@ class MemberLimitError(NamedConflictError):
     code = "member_limit"
 
 
+class PinLimitError(NamedConflictError):
+    """The user has pinned as many trees as one may."""
+
+    code = "pin_limit"
+
+
 class TransferPendingError(NamedConflictError):
     """The fork tree's ownership is offered to somebody already."""
 

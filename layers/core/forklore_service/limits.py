@@ -38,6 +38,8 @@ ATTACHMENTS_PER_ENTRY_MAX = 10
 ATTACHMENT_NAME_BYTES_MAX = 255
 WAIT_SECONDS_MAX = 20
 """How long a request may ask to be held until its answer is another one. Lambda holds none."""
+PINS_MAX = 50
+"""Of one user."""
 RETENTION_DAYS_MAX = 36_500
 DELETED_DAYS_MAX = 365
 """A hundred years. The parameter of the template has the same bound."""

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     ENTRY = "entry"
     KEY = "key"
     SHELF = "shelf"
+    PINS = "pins"
     VEC = "vec"
     CHILD = "child"
     BLOB = "blob"
@@ -101,6 +102,7 @@ SHAPES = {
     Kind.KEY: _shape("entry:S"),
     Kind.VEC: _shape("m:S v:B", "V:L shelf:S g:S c:S"),
     Kind.SHELF: _shape("shelf:S"),
+    Kind.PINS: _shape("rows:S"),
     Kind.CHILD: _shape("", "startedByEntryId:S"),
     Kind.BLOB: _shape("data:B"),
     Kind.PTR: _shape("", "group:S nonce:S retired:BOOL ttl:N"),
@@ -155,7 +157,13 @@ _IN_TREE = {
     "XFER": Kind.XFER,
 }
 """The kinds in a tree's partition except entries, by the beginning of their sort keys."""
-_IN_USER = {"XFER": Kind.XFER, "NAME": Kind.NAME, "FILE": Kind.USER_FILE, "SHELF": Kind.SHELF}
+_IN_USER = {
+    "XFER": Kind.XFER,
+    "NAME": Kind.NAME,
+    "FILE": Kind.USER_FILE,
+    "SHELF": Kind.SHELF,
+    "PINS": Kind.PINS,
+}
 """Those in a user's partition except rows of the list of trees, in the same way."""
 
 

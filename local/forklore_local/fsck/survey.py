@@ -26,6 +26,7 @@ from forklore_service.domain.model import Channel, JobKind, TokenUsage
 from forklore_service.domain.names import is_name
 from forklore_service.domain.rate import window_of
 from forklore_service.errors import ForkloreError
+from forklore_service.limits import PINS_MAX
 from forklore_service.storage import bodies, items, schema
 from forklore_service.storage.actions.conversation import RETIRED_SECONDS
 from forklore_service.storage.actions.idempotency import IDEMPOTENCY_SECONDS
@@ -299,6 +300,14 @@ class Survey:
         _require(item["shelf"]["S"] != "")
         self.outside[key] = item["shelf"]["S"]
 
+    def _pins(self, _key: Key, item: Item) -> None:
+        rows = items.pins(item)  # the user may not be a member any more
+        _require(len(set(rows)) == len(rows) <= PINS_MAX)
+        for row in rows:
+            (created_at, group_id), is_child = keys.in_user_tree(row)
+            _require(is_time(created_at) and ids.is_uuid(group_id))
+            _require(keys.user_tree("u", created_at, group_id, is_child=is_child).sort == row)
+
     def _child(self, key: Key, item: Item) -> None:
         _, parent_id, created_at, child_id = key.sort.split("#")
         _require(ids.is_uuid(parent_id) and is_time(created_at) and ids.is_uuid(child_id))
@@ -503,6 +512,7 @@ _TAKE: dict[Kind, Callable[[Survey, Key, Item], Any]] = {
     Kind.KEY: Survey._entry_key,
     Kind.VEC: Survey._vector,
     Kind.SHELF: Survey._shelf,
+    Kind.PINS: Survey._pins,
     Kind.CHILD: Survey._child,
     Kind.BLOB: Survey._blob,
     Kind.PTR: Survey._pointer,

@@ -180,6 +180,7 @@ _CHILD: Json = {
     "id": _CHILD_ID,
     "title": "Compare hotels",
     "archived": True,
+    "pinned": True,
     "startedByConversationId": _ID,
     "startedByEntryId": _ENTRY["id"],
 }

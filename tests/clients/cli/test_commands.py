@@ -254,6 +254,24 @@ def test_ls_marks_what_is_archived(trip: Forklore) -> None:
     assert [row[3] for row in rows(trip("ls --archived include").out)] == ["owner", "owner, archived"]
 
 
+def test_ls_lists_what_is_pinned_in_its_order(trip: Forklore) -> None:
+    assert trip("say second hello").code == trip("say third hello").code == 0
+    assert trip("pin trip").code == trip("pin second").code == trip("pin third --after second").code == 0
+    assert trip("pin trip --after trip").code != 0
+
+    def titles(line: str) -> list[str]:
+        return [row[4] for row in rows(trip(line).out)]
+
+    pins = objects(trip("ls --pinned --json").out)
+    assert [one["id"] for one in pins[:2]] == [
+        trip(f"name {name}").out.split()[3] for name in ("second", "third")
+    ]
+    assert {row[3] for row in rows(trip("ls").out)} == {"owner, pinned"}
+    assert trip("unpin third").code == 0
+    assert len(titles("ls --pinned")) == 2
+    assert titles("ls --pinned --tag none") == []
+
+
 def test_ls_lists_names(trip: Forklore) -> None:
     assert [row[0] for row in rows(trip("ls --names").out)] == ["other", "trip"]
     assert [row[0] for row in rows(trip("ls --names tr").out)] == ["trip"]
@@ -482,7 +500,7 @@ def test_a_name_is_deleted_and_its_conversation_stays(trip: Forklore) -> None:
     assert (trip("name trip -d --yes").code, trip(f"log {held}").code) == (3, 0)
 
 
-def test_rm_deletes_the_whole_tree_and_its_name(trip: Forklore) -> None:
+def test_rm_deletes_the_whole_tree_and_leaves_its_names_for_the_way_back(trip: Forklore) -> None:
     gone, other = trip.id_of("trip"), trip.id_of("other")
 
     asked = trip("rm trip --no-pager", stdin=b"n\n", is_terminal=True)
@@ -491,8 +509,10 @@ def test_rm_deletes_the_whole_tree_and_its_name(trip: Forklore) -> None:
     assert trip("rm trip --yes").out == f"deleted {gone}\n"
 
     assert [trip(f"log {one}").code for one in (gone, other)] == [3, 3]
-    assert [row[0] for row in rows(trip("ls --names").out)] == ["other"]
+    assert [row[0] for row in rows(trip("ls --names").out)] == ["other", "trip"]
     assert trip("name other").out == f"other points to {other}, which is deleted\n"
+    assert trip("rm trip --for-good --yes").code == 0
+    assert trip("name trip").code == 3
     assert trip("rm trip --yes").code == 3
 
 

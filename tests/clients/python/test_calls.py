@@ -50,6 +50,7 @@ def test_what_may_undo_a_change_of_another_is_not_repeated_unless_a_condition_pr
     assert once == {
         *("updateConversation", "updateMembership", "removeMembership"),
         *("archiveConversation", "unarchiveConversation", "deleteName", "adminDeleteName"),
+        *("pinConversation", "unpinConversation"),
     }
     for name in ("deleteName", "adminDeleteName"):
         assert Call.of(SHAPES[name], {"name": "trip", "expectRevision": 3}).may_be_repeated

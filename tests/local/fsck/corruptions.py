@@ -112,6 +112,7 @@ def _listed_file(m: Made, attachment_id: str) -> Key:
     return next(key for key in found if m.contents[key]["file"] == text(attachment_id))
 
 
+A_ROW = keys.user_tree("bob", NOW, PLAIN, is_child=False).sort
 NAME = keys.name(NameRef(NameOwner("bob", None), "tr#p"))
 
 
@@ -893,6 +894,9 @@ CORRUPTIONS = [
         "malformed_vec",
         lambda m: m.change(meant(m, 0), g=text(PLAIN)),
     ),
+    a("a pin twice", "malformed_pins", lambda m: m.change(keys.pins("bob"), rows=text(f"{A_ROW},{A_ROW}"))),
+    a("a pin of no tree", "malformed_pins", lambda m: m.change(keys.pins("bob"), rows=text("x#y"))),
+    a("pins of nothing", "malformed_pins", lambda m: m.change(keys.pins("bob"), rows=text(""))),
     a("a shelf without an id", "malformed_shelf", lambda m: m.change(keys.shelf("ann"), shelf=text(""))),
     a("an owner who has lost their shelf", "missing_shelf", lambda m: m.take(keys.shelf("ann"))),
     a("another shelf", "wrong_shelf", lambda m: m.change(keys.shelf("ann"), shelf=text("0" * 16))),

@@ -205,6 +205,8 @@ def _main_tree(process: Process) -> World:
     offered = process.ask("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId="bob")
     assert offered.status == 201, offered
     assert process.ask("archiveConversation", BOB, conversationId=ROOT).status == 204
+    for pinned in (ROOT, FORK, PLAIN):
+        assert process.ask("pinConversation", BOB, conversationId=pinned).status == 204
     _move(process.table, ROOT, "eve/#")
     answer(process, ANSWERED, "stopAnswer")
     say(process, PLAIN, "an answer", by=BOB, answerId=ANSWERED)

@@ -146,6 +146,7 @@ def test_a_conversation_shows_every_value_that_it_can_have() -> None:
     metrics = Metrics(3, TokenUsage(1, 2, 3, 1_500_000_000))
     details = shown(conversation, preview=Words("hello", "ann"), metrics=metrics, history=2)._replace(
         is_archived=True,
+        is_pinned=True,
         answering=Standing(Answering(ENTRY, None, "bob", AT), AnswerState.SILENT),
         branches=2,
     )
@@ -164,6 +165,7 @@ def test_a_conversation_shows_every_value_that_it_can_have() -> None:
             "ownerUserId": "ann",
             "accessLevel": "writer",
             "archived": True,
+            "pinned": True,
             "isCurrent": True,
             "agentId": "helper",
             "tags": {"a": "b"},

@@ -39,6 +39,7 @@ from tests.service.aws.world import (
     conversation_id,
     create,
     offer,
+    pin,
     share,
 )
 from tools.catalogue import PHOTO as CONTENT_OF_PHOTO
@@ -69,6 +70,7 @@ NOT_OF_AUDITORS = {
     ("listConversations", "query"): "an auditor finds conversations by their users",
     ("listConversations", "order"): "all trees are listed by creation",
     ("listConversations", "archived"): "what a member has archived is nothing to an auditor",
+    ("listConversations", "pinned"): "what a member has pinned is nothing to an auditor",
     ("listEntries", "epoch"): "an auditor sees all epochs",
     ("getAttachment", "conversationId"): "an auditor sees every attachment",
     ("listNames", "prefix"): "an auditor sees the names of all clients, client by client",
@@ -99,6 +101,7 @@ def world() -> Iterator[World]:
             for of, user, heir in ((own, "ann", "will"), (other, "bob", "ann")):
                 world.send(share({"userId": heir, "accessLevel": "reader"}, of=of, user=user))
                 world.send(archive(of=of, user="ann"))
+                world.send(pin(of=of, user="ann"))
                 offered = offer({"conversationId": of, "newOwnerUserId": heir}, user=user)
                 assert world.send(offered).status == 201
         for to, name in [*NAMED.items(), (ROOT, "work")]:

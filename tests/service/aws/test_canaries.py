@@ -38,7 +38,7 @@ TABLE = "forklore"
 """The name of the harness's table."""
 WITHOUT_A_TREE = {
     *("deleteName", "adminDeleteName", "adminEraseUser"),
-    *("uploadAttachment", "adminRemoveAttachment"),
+    *("uploadAttachment", "adminRemoveAttachment", "pinConversation", "unpinConversation"),
 }
 """The operations whose changes are about no tree."""
 

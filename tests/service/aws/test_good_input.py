@@ -161,6 +161,7 @@ ENOUGH = {
     "createdSince: milliseconds": conversations("createdSince=2026-03-01T09:15:00.000Z"),
     "tag: any value": conversations("tag=a:b:%0A%00%F0%9F%98%80"),
     "children: of an entry": children("startedByEntryId=<first>"),
+    "pinned": conversations("pinned=true&mode=all&ancestry=all&limit=200"),
     "archived: include": conversations("archived=include&mode=all&ancestry=all"),
     "own": entries("own=true&alternatives=true&tail=true"),
     "not own, and all forks": entries("own=false&alternatives=false&allForks=true"),

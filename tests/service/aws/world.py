@@ -122,6 +122,10 @@ def archive(*, of: str = ROOT, **more: Any) -> Ask:
     return Ask("PUT", f"{path_of(of)}/archive", **more)
 
 
+def pin(query: str = "", *, of: str = ROOT, **more: Any) -> Ask:
+    return Ask("PUT", f"{path_of(of)}/pin", query=query, **more)
+
+
 def offer(body: Any, **more: Any) -> Ask:
     return Ask("POST", TRANSFERS, body, **more)
 

@@ -230,6 +230,7 @@ OTHERS = [
     keys.erased_tree(ROOT, ROOT),
     keys.retention(),
     keys.shelf("ann"),
+    keys.pins("ann"),
 ]
 """A key of each other kind of item."""
 EVERY_ENTRY = SortRange(ROOT, "0", ":")

@@ -27,6 +27,14 @@ class Branching:
         given = {"conversationId": conversation_id}
         self._post(name, self._choose.caller(found, "writer"), given, None)
 
+    def pin_conversation(self) -> None:
+        """Pin a conversation first, or after another one, and see the pins."""
+        conversation_id, found = self._choose.target()
+        caller = self._choose.caller(found)
+        given = {"conversationId": conversation_id}
+        given |= self._choose.some_of(afterConversationId=self._choose.target()[0])
+        self._both.ask(Request("pinConversation", caller, given))
+
     def set_scores(self) -> None:
         """Score some branches of a tree; now and then one of another tree."""
         conversation_id, found = self._choose.target()

@@ -20,6 +20,7 @@ TOLD = (
     "latestEpoch",
     "userId",
     "clientId",
+    "entriesMax",
 )
 """The members of an error's `details` that docs/api.md names."""
 TRANSCRIPT_LINES = 12

@@ -19,6 +19,9 @@ from tools.harness.service import OPERATIONS
 KEYS = 2
 """How many Idempotency-Keys a history has: few, so that different requests share a key."""
 
+ENTRIES_MAX = 6
+"""How many entries a conversation may have where there is a limit: few, so that some are full."""
+
 MOVES = {
     "create_conversation": 3,
     "append_entry": 24,
@@ -35,6 +38,7 @@ MOVES = {
     "end_trash": 1,
     "remove_branch": 4,
     "write_without_fields": 6,
+    "pin_conversation": 4,
     "merge_conversation": 4,
     "copy_conversation": 2,
     "share_conversation": 3,
@@ -92,6 +96,7 @@ class History:
     work: does a step of one deletion and returns the tree's id, or None if there is nothing to do.
         Without it, the service works on deletions by itself.
     days: for how long a deleted tree is in the trash; 0: it is not known, so all goes for good.
+    limit: lets a conversation have at most so many own entries; 0: any number.
     end_trash: lets the time of what is in the trash be over.
     is_alone: nobody else writes to the service's table.
     """
@@ -108,6 +113,7 @@ class History:
         is_alone: bool = False,
         days: int = 0,
         end_trash: Callable[[], object] | None = None,
+        limit: Callable[[int], object] | None = None,
     ) -> None:
         self.random = random
         self.both = Comparison(services, random, is_alone=is_alone, days=days)
@@ -116,7 +122,7 @@ class History:
         self._name = name
         self._admins = admins
         self._work = work
-        self._end_trash = end_trash
+        self._end_trash, self._limit = end_trash, limit
         self._replayable: list[Request] = []
         self.reading = Reading(self.both, self._choose, admins)
         self._branching = Branching(self.both, self._choose, admins, self._post)
@@ -132,7 +138,10 @@ class History:
         self.reading.read_back()
 
     def begin(self) -> None:
-        """Make a tree with members of every level."""
+        """Make a tree with members of every level. One history in three has a limit of entries."""
+        if self._limit:
+            self._oracle.entries_max = self.random.choice((0, 0, ENTRIES_MAX))
+            self._limit(self._oracle.entries_max)
         root, owner = self._choose.new_id(), Caller(self._choose.users[0], self._choose.one_of(*CLIENTS))
         body = {**self._choose.draft("history"), "userId": owner.user}
         self.both.ask(Request("appendEntry", owner, {"conversationId": root, **body}))

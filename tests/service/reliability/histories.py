@@ -44,6 +44,11 @@ def new_world(endpoint: Endpoint, random: Random, *, bits: int) -> Iterator[Worl
         for process in processes:
             process.deleted_days = DAYS
         ahead = Process(store, clock=WrongClock(2 * max(CLOCKS_MS)))
+
+        def limit(entries_max: int) -> None:
+            for process in processes:
+                process.table.entries_max = entries_max
+
         history = History(
             services,
             random,
@@ -52,6 +57,7 @@ def new_world(endpoint: Endpoint, random: Random, *, bits: int) -> Iterator[Worl
             work=lambda: random.choice(workers).work(random),
             is_alone=True,
             days=DAYS,
+            limit=limit,
             end_trash=lambda: trash.empty_trash(ahead.table, Mailbox().queue, days=0, report=_fail),
         )
         yield World(history, store, services, workers)

@@ -166,6 +166,11 @@ def archived(endpoint: Endpoint) -> World:
     return build(endpoint, _family, _archived)
 
 
+def pinned(endpoint: Endpoint) -> World:
+    """Return the world of a member of two trees who has pinned one."""
+    return build(endpoint, _family, _offered, _pinned)
+
+
 def joined(endpoint: Endpoint) -> World:
     """Return the world of a tree with a member who is in no child."""
     return build(endpoint, _family, _joined)
@@ -476,6 +481,10 @@ def _stopped(_store: Store, process: Process, _made: dict[str, str]) -> None:
 
 def _archived(_store: Store, process: Process, _made: dict[str, str]) -> None:
     assert process.ask("archiveConversation", BOB, conversationId=ROOT).status == 204
+
+
+def _pinned(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    assert process.ask("pinConversation", BOB, conversationId=ROOT).status == 204
 
 
 def _joined(_store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -1300,6 +1309,11 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "archive": change("archiveConversation", BOB, conversationId=FORK),
     "unarchive": change("unarchiveConversation", BOB, of=archived, conversationId=ROOT),
+    "pin": change("pinConversation", BOB, conversationId=FORK),
+    "pin after another": change(
+        "pinConversation", BOB, of=pinned, conversationId=GIVEN, afterConversationId=ROOT
+    ),
+    "unpin": change("unpinConversation", BOB, of=pinned, conversationId=ROOT),
     "change a level of who has archived": change(
         "updateMembership", ANN, of=archived, conversationId=ROOT, userId="bob", accessLevel="reader"
     ),

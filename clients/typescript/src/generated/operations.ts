@@ -56,6 +56,7 @@ export interface AdminConversation {
 	metadata: Record<string, unknown>;
 	metrics: Metrics;
 	ownerUserId: string;
+	pinned?: boolean;
 	startedByConversationId?: string;
 	startedByEntryId?: string;
 	tags: Record<string, string>;
@@ -389,6 +390,7 @@ export interface ConversationDetails {
 	metadata: Record<string, unknown>;
 	metrics: Metrics;
 	ownerUserId: string;
+	pinned?: boolean;
 	startedByConversationId?: string;
 	startedByEntryId?: string;
 	tags: Record<string, string>;
@@ -896,6 +898,7 @@ export type ListConversationsArguments = {
 	order?: Order | undefined;
 	ancestry?: Ancestry | undefined;
 	archived?: Archived | undefined;
+	pinned?: boolean | undefined;
 	query?: string | undefined;
 	agentId?: string | undefined;
 	tag?: string | undefined;
@@ -1097,6 +1100,17 @@ export type ArchiveConversationArguments = {
 
 /** What `unarchiveConversation` takes. */
 export type UnarchiveConversationArguments = {
+	conversationId: string;
+};
+
+/** What `pinConversation` takes. */
+export type PinConversationArguments = {
+	conversationId: string;
+	afterConversationId?: string | undefined;
+};
+
+/** What `unpinConversation` takes. */
+export type UnpinConversationArguments = {
 	conversationId: string;
 };
 
@@ -1390,8 +1404,8 @@ export interface Operations {
 	 *
 	 * With `order=created` the newest root comes first. `mode` chooses which conversations of a fork
 	 * tree are shown, `query` those with a text in their title, `agentId` and `tag` (`name` or
-	 * `name:value`) those that have them. A page may be short, even empty: only an `afterCursor` of
-	 * null ends the list.
+	 * `name:value`) those that have them; `pinned` only what you have pinned, in the order of your
+	 * pins. A page may be short, even empty: only an `afterCursor` of null ends the list.
 	 */
 	listConversations(given?: ListConversationsArguments, options?: Sent): Promise<ConversationPage>;
 	/**
@@ -1627,6 +1641,19 @@ export interface Operations {
 	 * For every member.
 	 */
 	unarchiveConversation(given: UnarchiveConversationArguments, options?: Sent): Promise<void>;
+	/**
+	 * Pin the conversation's fork tree, for you alone, or move the pin among yours.
+	 *
+	 * For every member. It comes first, or after the pinned tree of `afterConversationId`. Lists of
+	 * conversations show `pinned`, and with `pinned=true` only your pins, in this order.
+	 */
+	pinConversation(given: PinConversationArguments, options?: Sent): Promise<void>;
+	/**
+	 * Unpin the conversation's fork tree.
+	 *
+	 * For every member.
+	 */
+	unpinConversation(given: UnpinConversationArguments, options?: Sent): Promise<void>;
 	/**
 	 * Offer the ownership of a conversation's fork tree to a member.
 	 *
@@ -1890,6 +1917,8 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	removeMembership: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/memberships", "lengthsMax": {"userId": 255}, "answers": ["children"]},
 	archiveConversation: {"method": "PUT", "path": "/v1/conversations/{conversationId}/archive"},
 	unarchiveConversation: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/archive"},
+	pinConversation: {"method": "PUT", "path": "/v1/conversations/{conversationId}/pin", "lengthsMax": {"afterConversationId": 1000}},
+	unpinConversation: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/pin"},
 	requestTransfer: {"method": "POST", "path": "/v1/ownership-transfers", "hasBody": true, "takesKey": true, "lengthsMax": {"conversationId": 1000, "newOwnerUserId": 255}, "answers": ["conversationId", "createdAt", "fromUserId", "id", "toUserId"]},
 	listTransfers: {"method": "GET", "path": "/v1/ownership-transfers", "isRead": true, "answers": ["afterCursor", "data"]},
 	getTransfer: {"method": "GET", "path": "/v1/ownership-transfers/{transferId}", "isRead": true, "answers": ["conversationId", "createdAt", "fromUserId", "id", "toUserId"]},

@@ -32,6 +32,7 @@ class AdminListConversations(ListConversations, OfAnyUser):
     order: ClassVar[Order] = Order.CREATED  # type: ignore[misc]  # all trees are listed by creation
     query: ClassVar[None] = None  # type: ignore[misc]  # an auditor finds conversations by their users
     archived: ClassVar[Archived] = Archived.INCLUDE  # type: ignore[misc]  # it is a member's own matter
+    pinned: ClassVar[bool] = False  # type: ignore[misc]  # as well
 
 
 class AdminSearchConversations(SearchConversations):

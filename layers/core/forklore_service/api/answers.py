@@ -110,6 +110,14 @@ class Conversation(TypedDict):
     archived: Maybe[
         Annotated[bool, Field(default=False, description="Whether you have archived the fork tree.")]
     ]
+    pinned: Maybe[
+        Annotated[
+            bool,
+            Field(
+                default=False, description="In the list of conversations: whether you have pinned the tree"
+            ),
+        ]
+    ]
     isCurrent: bool
     agentId: Maybe[str]
     tags: dict[str, str]
@@ -875,6 +883,7 @@ def conversation(details: "loading.ConversationDetails") -> Conversation:
         "ownerUserId": details.owner,
         "accessLevel": details.level,
         "archived": details.is_archived or None,
+        "pinned": details.is_pinned or None,
         "isCurrent": details.is_current,
         "agentId": c.agent_id,
         "tags": dict(c.described.tags),

@@ -51,6 +51,7 @@ class ListConversations(Watched):
     order: Annotated[Order, fields.one_of(Order)] = Order.USED
     ancestry: Annotated[Ancestry, fields.one_of(Ancestry)] = Ancestry.ROOTS
     archived: Annotated[Archived, fields.one_of(Archived)] = Archived.EXCLUDE
+    pinned: fields.Truth = False
     query: Annotated[str, Field(max_length=500)] | None = None
     agent_id: fields.AgentId | None = None
     tag: fields.TagFilter | None = None

@@ -38,6 +38,20 @@ class OneMember(Request):
     children: Children = "include"
 
 
+class PinConversation(Request):
+    """Where the pin stands among yours."""
+
+    after_conversation_id: (
+        Annotated[
+            fields.NamedId,
+            pydantic.Field(
+                description="A conversation of the pinned tree before it; without it, it is first."
+            ),
+        ]
+        | None
+    ) = None
+
+
 Grantable = Literal["manager", "writer", "reader"]
 
 

@@ -627,6 +627,19 @@ def is_shelf(sort_key: str) -> bool:
     return sort_key == _SHELF
 
 
+_PINS = "PINS"
+
+
+def pins(user_id: str) -> Key:
+    """Return the key of the item that names the trees that a user has pinned."""
+    return Key(_user(user_id), _PINS)
+
+
+def is_pins(sort_key: str) -> bool:
+    """Tell whether an item in a user's partition names the trees that the user has pinned."""
+    return sort_key == _PINS
+
+
 def vector(group_id: str, conversation_id: str, entry_id: EntryId, piece: int) -> Key:
     """Return the key of the vector of a piece of an own entry of a conversation."""
     return Key(group_id, f"{_VECTOR}{conversation_id}#{entry_id}#{piece}")

@@ -55,6 +55,10 @@ class Found:
         item = self._items.get(keys.shelf(user_id))
         return None if item is None else items.text_in(item, "shelf")
 
+    def pins(self, user_id: str) -> tuple[str, ...]:
+        """Return what a user has pinned: the sort keys of rows of the user's list, in order."""
+        return self._value(keys.pins(user_id), items.pins) or ()
+
     def __or__(self, other: "Found") -> "Found":
         return Found({**self._items, **other._items})
 

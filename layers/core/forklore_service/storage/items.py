@@ -727,6 +727,15 @@ def shelf_item(user_id: str, shelf: str) -> Item:
     return _item(keys.shelf(user_id), {schema.SHELF: shelf})
 
 
+def pins_item(user_id: str, rows: Sequence[str]) -> Item:
+    """Return the item of a user's pins. rows: the sort keys of the trees in the user's list."""
+    return _item(keys.pins(user_id), {"rows": ",".join(rows)})
+
+
+def pins(item: Item) -> tuple[str, ...]:
+    return tuple(item["rows"]["S"].split(","))
+
+
 def vector(item: Item) -> Vector:
     conversation_id, entry_id, piece = keys.in_vector(item["SK"]["S"])
     return _VECTOR.value(plain(item), conversation_id=conversation_id, entry_id=entry_id, piece=piece)

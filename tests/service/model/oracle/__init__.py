@@ -15,9 +15,10 @@ from tests.service.model.oracle.copies import Copies
 from tests.service.model.oracle.erasing import Erasing
 from tests.service.model.oracle.names import Names
 from tests.service.model.oracle.refusals import FORBIDDEN, INVALID, NOT_CHOSEN
+from tests.service.model.oracle.repeats import aside, made_by, meaning
 from tests.service.model.oracle.search import Search
 from tests.service.model.oracle.sharing import Sharing
-from tests.service.model.oracle.trees import SAID, Conversation
+from tests.service.model.oracle.trees import Conversation
 from tests.service.model.oracle.world import LEVELS
 
 __all__ = ["LEVELS", "NOT_CHOSEN", "Conversation", "Oracle"]
@@ -97,33 +98,6 @@ class Oracle(Answers, Names, Copies, Search, Sharing, Erasing):
 
     def check_health(self, _r: Request, _chosen: Json) -> Outcome:
         return 200, {"status": "ok"}
-
-
-def aside(r: Request) -> set[str]:
-    """Return what does not count of a repeated request: how an append finds or makes its place."""
-    if r.name not in ("appendEntry", "appendEntryByName"):
-        return set()
-    origin = {name for name in r.given if name.startswith(("forkedAt", "startedBy"))}
-    described = {*SAID} - (set() if "entries" in r.given else {"metadata"})
-    return {"conversationId", "name", *described, *origin}
-
-
-def meaning(given: Json, name: str = "") -> Json:
-    """Return what counts of a field or of a whole body: its value, or the exact text of some."""
-    if name in ("content", "data", "metadata", "usage"):
-        return repr(given)
-    if isinstance(given, dict):
-        return {name: meaning(held, name) for name, held in given.items()}
-    if isinstance(given, list):
-        return [meaning(held) for held in given]
-    return given.lower() if name == "channel" else given
-
-
-def made_by(outcome: Outcome) -> str:
-    """Return the conversation that a request has made, or that it found and wrote to by itself."""
-    body = outcome[1].get("data", [outcome[1]])[0]
-    made: str = body.get("conversationId") or body["id"]
-    return made
 
 
 def check_form(r: Request) -> None:

@@ -1,7 +1,6 @@
 """The operations on answers that are written piece by piece, and where others show one."""
 
 from tests.service.model.asking import Json, Outcome, Request, require
-from tests.service.model.oracle.branches import ids_to_name
 from tests.service.model.oracle.conversations import Conversations
 from tests.service.model.oracle.entries import Entries
 from tests.service.model.oracle.logs import END, STOP, Log
@@ -24,8 +23,9 @@ class Answers(Entries, Conversations):
             after = keyed[-1]
         elif "afterEntryId" in given:
             after = given["afterEntryId"]
-            require(after in ids_to_name(r, opened.view()), *NOT_FOUND)
+            require(after in [e["id"] for e in self._shown_to(r, opened)], *NOT_FOUND)
         opened.require_last(r)
+        self._require_room(opened, 1)
         standing = self._standing(opened)
         if standing and not self._is_left(standing, r) and not chosen:  # not even silent
             standing.refuse_other()

@@ -1,8 +1,10 @@
 """How branches are compared, and what they show of one another."""
 
+import re
+
 from tests.service.model.asking import Json, Outcome, Request, is_history, require
 from tests.service.model.oracle.making import Making
-from tests.service.model.oracle.refusals import INVALID
+from tests.service.model.oracle.refusals import CONFLICT, INVALID
 from tests.service.model.oracle.trees import Conversation, Entry, oldest_first
 
 
@@ -82,3 +84,20 @@ def alternatives(view_of: Conversation, before: list[Entry]) -> list[str]:
         elif goes_on or is_fork:
             found.append(c)
     return [c.id for c in oldest_first(found)]
+
+
+def require_lineage(r: Request, into: Conversation) -> None:
+    """Refuse an append that says of a conversation that it is another fork or child than it is."""
+    ids = re.compile("(forkedAt|startedBy).*Id")
+    asked, said = ({n: v for n, v in some.items() if ids.match(n)} for some in (r.given, into.said))
+    if "forkedAtKey" in r.given:
+        at = [e for e in into.tree.entries() if e["id"] == said.get("forkedAtEntryId")]
+        is_at = at and at[0].get("key") == r.given["forkedAtKey"]
+        asked["forkedAtEntryId"] = said["forkedAtEntryId"] if is_at else None
+    was, position = into.said.get("forkedAtPosition"), r.given.get("forkedAtPosition")
+    if position == "head":
+        asked |= {n: v for n, v in said.items() if n == "forkedAtEntryId"}
+        position = "blank" if was == "blank" else "after"
+    is_that = asked == said and (was in (position, None) or (position is None and was != "after"))
+    kind = "fork" if "forkedAtConversationId" in asked else "child"
+    require(is_that or not asked, *CONFLICT, reason=f"not_the_{kind}")

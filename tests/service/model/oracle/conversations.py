@@ -21,6 +21,7 @@ class Conversations(Deleting):
         before = changed.said.get("updatedAt") or ""
         require(r.if_match in (None, before), *CONFLICT, reason="stale", updatedAt=before)
         changed.said |= {name: r.given[name] for name in SAID if name in r.given}
+        changed.changes += 1
         changed.titled_by = "" if "title" in r.given else changed.titled_by
         changed.said["updatedAt"] = max(before, chosen.get("updatedAt", NOT_CHOSEN))
         return 200, self._shown(r, changed)
@@ -34,13 +35,16 @@ class Conversations(Deleting):
             rest = {n: v for n, v in (scored.said.get("metadata") or {}).items() if n != "score"}
             scored.said["metadata"] = rest | ({} if score is None else {"score": score})
             scored.said["updatedAt"] = None
+            scored.changes += 1
         return 204, None
 
     def list_conversations(self, r: Request, chosen: Json) -> Outcome:
         mode, ancestry = r.given.get("mode", "latest-fork"), r.given.get("ancestry", "roots")
         user = r.given.get("userId", r.caller.user)
         everyone = r.caller.bypasses_membership and "userId" not in r.given
-        mine = [tree for tree in self.trees[::-1] if everyone or user in tree.levels]
+        pins = [] if r.caller.bypasses_membership else self.pins.get(user, [])
+        trees = [one for one in pins if one in self.trees] if r.given.get("pinned") else self.trees[::-1]
+        mine = [tree for tree in trees if everyone or user in tree.levels]
         of = [t for t in mine if ancestry in ("all", "children" if t.started_by else "roots")]
         hidden = {"include": None, "only": False}.get(r.given.get("archived", "exclude"), True)
         of = [tree for tree in of if tree.is_archived_by(r.caller) is not hidden]
@@ -48,11 +52,14 @@ class Conversations(Deleting):
         # When a branch was promoted or removed depends on clocks: what the service says is taken.
         rows = chosen if isinstance(chosen, list) else []
         told = {row["id"]: (place, row.get("lastUsedAt")) for place, row in reversed([*enumerate(rows)])}
-        if not r.caller.bypasses_membership and r.given.get("order", "used") == "used":
+        is_by_use = r.given.get("order", "used") == "used" and not r.given.get("pinned")
+        if not r.caller.bypasses_membership and is_by_use:
             first = {c.tree: told.get(c.id, (0,))[0] for c in listed[::-1]}
             listed.sort(key=lambda c: first[c.tree])
         shown = [self._shown(r, c) | {"branches": len(c.tree.live())} for c in listed]
         for one, c in zip(shown, listed, strict=True):
+            if c.tree in pins:
+                one["pinned"] = True
             if mode != "all":
                 uses = [used_at(branch) or "" for branch in c.tree.live()]
                 one["lastUsedAt"] = max(*uses, told.get(one["id"], (0, ""))[1])

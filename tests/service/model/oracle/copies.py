@@ -30,12 +30,15 @@ class Copies(Branches):
         require(len(copied) <= 50, 413, "payload_too_large")
         own = [e for e in view[:end] if not is_history(e) and e.get("clientId") == r.caller.client]
         _, theirs = latest_epoch(own)
-        answers = [*chosen.get("data", []), *({} for _ in copied)]
-        made = [self._copy(r, into, *each) for each in zip(copied, answers, strict=False)]
-        answer: Json = {"data": made}
+        given: Json = {}
         if brings and theirs:
             given = {name: theirs[-1][name] for name in ("contentType", "agentId") if name in theirs[-1]}
             given |= {"content": [element for entry in theirs for element in entry["content"]]}
+        self._require_room(into, len(copied) + (given != {} and self._is_news(r, into, given)))
+        answers = [*chosen.get("data", []), *({} for _ in copied)]
+        made = [self._copy(r, into, *each) for each in zip(copied, answers, strict=False)]
+        answer: Json = {"data": made}
+        if given:
             told = (chosen.get("context") or {}).get("entry") or {}
             answer["context"] = self._sync(r, into, given, told, is_new=False)
             made = made + ([answer["context"]["entry"]] if answer["context"]["entry"] else [])

@@ -1,11 +1,10 @@
 """Entries: appended, synced, listed."""
 
 from tests.service.model.asking import Json, Outcome, Request, is_history, require
-from tests.service.model.oracle.branches import alternatives, ids_to_name
+from tests.service.model.oracle.branches import alternatives, ids_to_name, require_lineage
 from tests.service.model.oracle.lines import as_line
 from tests.service.model.oracle.lists import group_turns, latest_epoch, place_of, require_based
 from tests.service.model.oracle.logs import Logs
-from tests.service.model.oracle.making import require_lineage
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_FOUND
 from tests.service.model.oracle.trees import Conversation, Entry
 
@@ -37,6 +36,9 @@ class Entries(Logs):
             require(epochs[-1] in (None, latest), *CONFLICT, reason="epoch_over", latestEpoch=latest)
         self._require_revision(r, r.given.get("name") if is_new else None)
         finished = self._to_finish(r, into, chosen)
+        if finished is None:
+            synced = [r.given["context"]] if "context" in r.given else []
+            self._require_room(into, len(drafts) + sum(self._is_news(r, into, each) for each in synced))
         self._require_free_keys(into, drafts)
         answers = [*(chosen.get("data", []) if "entries" in r.given else [chosen]), *({} for _ in drafts)]
         made = [self._take_in(r, into, *each) for each in zip(drafts, epochs, answers, strict=False)]
@@ -57,6 +59,7 @@ class Entries(Logs):
         require(context is not None, *FORBIDDEN)
         require_based(context, r.given)
         is_new = into.id not in self.conversations
+        self._require_room(into, int(self._is_news(r, into, r.given)))
         return 200, self._sync(r, into, r.given, chosen.get("entry") or {}, is_new=is_new)
 
     def get_entry(self, r: Request, _chosen: Json) -> Outcome:

@@ -1,6 +1,5 @@
 """How conversations begin, and how they take entries in."""
 
-import re
 from decimal import Decimal
 
 from tests.service.model.asking import (
@@ -15,7 +14,7 @@ from tests.service.model.asking import (
 from tests.service.model.oracle.attachments import Attachments
 from tests.service.model.oracle.lists import latest_epoch
 from tests.service.model.oracle.pointers import Pointers
-from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
+from tests.service.model.oracle.refusals import FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
 from tests.service.model.oracle.trees import SAID, Conversation, Entry, Tree
 
 KEPT = (
@@ -110,11 +109,17 @@ class Making(Attachments, Pointers):
         into.show(entry)
         return entry
 
+    def _is_news(self, r: Request, into: Conversation, given: Json) -> bool:
+        """Tell whether a sync makes an entry."""
+        _, entries = latest_epoch(into.context_for(r.caller, into.view()) or [])
+        known = [element for entry in entries for element in entry["content"]]
+        return bool(comparable(known) != comparable(given["content"]))
+
     def _sync(self, r: Request, into: Conversation, given: Json, told: Json, *, is_new: bool) -> Json:
         sent = given["content"]
         epoch, entries = latest_epoch(into.context_for(r.caller, into.view()) or [])
         known = [element for entry in entries for element in entry["content"]]
-        if comparable(known) == comparable(sent):
+        if not self._is_news(r, into, given):
             last = entries[-1]["id"] if entries else None
             told = {"epoch": epoch or None, "noOp": True, "epochIncremented": False}
             return told | {"entry": None, "lastEntryId": last}
@@ -131,20 +136,3 @@ def require_agent(r: Request) -> None:
     drafts = r.given.get("entries", [r.given])
     has_context = "context" in r.given or not all(map(is_history, drafts))
     require(r.caller.client or not has_context, *FORBIDDEN)
-
-
-def require_lineage(r: Request, into: Conversation) -> None:
-    """Refuse an append that says of a conversation that it is another fork or child than it is."""
-    ids = re.compile("(forkedAt|startedBy).*Id")
-    asked, said = ({n: v for n, v in some.items() if ids.match(n)} for some in (r.given, into.said))
-    if "forkedAtKey" in r.given:
-        at = [e for e in into.tree.entries() if e["id"] == said.get("forkedAtEntryId")]
-        is_at = at and at[0].get("key") == r.given["forkedAtKey"]
-        asked["forkedAtEntryId"] = said["forkedAtEntryId"] if is_at else None
-    was, position = into.said.get("forkedAtPosition"), r.given.get("forkedAtPosition")
-    if position == "head":
-        asked |= {n: v for n, v in said.items() if n == "forkedAtEntryId"}
-        position = "blank" if was == "blank" else "after"
-    is_that = asked == said and (was in (position, None) or (position is None and was != "after"))
-    kind = "fork" if "forkedAtConversationId" in asked else "child"
-    require(is_that or not asked, *CONFLICT, reason=f"not_the_{kind}")

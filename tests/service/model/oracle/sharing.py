@@ -1,4 +1,4 @@
-"""Members, what they archive, and transfers of the ownership."""
+"""Members, what they archive and pin, and transfers of the ownership."""
 
 from tests.service.model.asking import Json, Outcome, Request, require
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
@@ -9,7 +9,7 @@ GRANTS = {"owner": {"manager", "writer", "reader"}, "manager": {"writer", "reade
 
 
 class Sharing(World):
-    """The operations on memberships, on the members' archives and on transfers."""
+    """The operations on memberships, on the members' archives and pins, and on transfers."""
 
     def list_memberships(self, r: Request, _chosen: Json) -> Outcome:
         opened = self._opened(r)
@@ -73,6 +73,22 @@ class Sharing(World):
 
     def unarchive_conversation(self, r: Request, _chosen: Json) -> Outcome:
         self._opened(r).tree.archived.discard(r.caller.user)
+        return 204, None
+
+    def pin_conversation(self, r: Request, _chosen: Json) -> Outcome:
+        tree, user = self._opened(r).tree, r.caller.user
+        pins, place = [one for one in self.pins.get(user, []) if one is not tree], 0
+        if "afterConversationId" in r.given:
+            found = self.conversations.get(r.given["afterConversationId"])
+            before = found.tree if found and user in found.tree.levels else None
+            place = 1 + next((at for at, one in enumerate(pins) if one is before), -1)
+            require(place > 0, *INVALID)
+        self.pins[user] = [*pins[:place], tree, *pins[place:]]
+        return 204, None
+
+    def unpin_conversation(self, r: Request, _chosen: Json) -> Outcome:
+        tree, user = self._opened(r).tree, r.caller.user
+        self.pins[user] = [one for one in self.pins.get(user, []) if one is not tree]
         return 204, None
 
     def request_transfer(self, r: Request, chosen: Json) -> Outcome:

@@ -11,13 +11,16 @@ class World:
     """The conversations that exist. gone: the ids of deleted conversations, each with its tree.
 
     days: for how long a deleted tree is in the trash. trashed: the conversations that are there.
+    pins: by user, the trees that they have pinned, in their order; also those that are gone.
+    entries_max: entries that a conversation may count; 0: any number.
     """
 
     def __init__(self) -> None:
-        self.days = 0
+        self.days = self.entries_max = 0
         self.conversations: dict[str, Conversation] = {}
         self.trashed: dict[str, Conversation] = {}
         self.gone: dict[str, Tree] = {}
+        self.pins: dict[str, list[Tree]] = {}
 
     @property
     def trees(self) -> list[Tree]:
@@ -71,6 +74,12 @@ class World:
             raise Refusal(404, {"code": "not_found"})
         require(LEVELS.index(found.tree.level_of(r.caller)) >= LEVELS.index(minimum), *FORBIDDEN)
         return found
+
+    def _require_room(self, c: Conversation, added: int) -> None:
+        """Refuse more entries than a conversation may count. A new one may begin with more."""
+        most = self.entries_max
+        is_full = 0 < most < c.totals["entries"] + added and c.id in self.conversations
+        require(not is_full, *CONFLICT, reason="conversation_full", entriesMax=most)
 
     def _is_used(self, conversation_id: str) -> bool:
         return any(conversation_id in some for some in (self.conversations, self.trashed, self.gone))

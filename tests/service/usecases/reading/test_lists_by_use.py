@@ -174,6 +174,17 @@ def test_with_all_its_branches_a_list_tells_of_each_when_it_was_used(table: Tabl
     assert [one.last_used_at for one in rows] == [ids.created_at(entry), rows[1].conversation.created_at]
 
 
+def test_a_fork_by_a_slower_clock_makes_a_tree_no_older(store: Store, table: Table, clock: Standing) -> None:
+    create(table)
+    clock.now_s += MINUTE
+    newest = fork(table, ROOT, conversation(2)).conversation.created_at
+    clock.now_s -= MINUTE // 2
+    fork(store.process(clock=clock), ROOT, conversation(3))
+
+    [tree] = page(table, None, 10, mode=Mode.CURRENT).rows
+    assert tree.last_used_at == newest
+
+
 def test_reading_and_a_new_title_move_nothing(table: Table, clock: Standing) -> None:
     old, new = make(table, clock, range(1, 3))
     clock.now_s += TEN

@@ -60,6 +60,9 @@ def register(app: typer.Typer) -> None:
             Archived | None,
             typer.Option("--archived", help="Your archived trees, too, or only these.", show_default=False),
         ] = None,
+        pinned: Annotated[
+            bool, typer.Option("--pinned", help="Only what you have pinned, in your order.")
+        ] = False,
         agent: Annotated[
             str | None, typer.Option("--agent", metavar="ID", help="Only those of this agent.")
         ] = None,
@@ -87,8 +90,9 @@ def register(app: typer.Typer) -> None:
         chosen: dict[str, Any] = {
             "mode": "all" if everything else mode,
             "order": order,
-            "ancestry": ancestry,
+            "ancestry": ancestry or ("all" if pinned else None),
             "archived": archived,
+            "pinned": pinned or None,
             "query": query,
             "agent_id": agent,
             "tag": tag,
@@ -103,7 +107,7 @@ def register(app: typer.Typer) -> None:
         listed: Iterable[ConversationDetails] = shell.client.conversations(**chosen)
         if by_origin:
             listed = sorted(listed, key=_began, reverse=True)
-        elif order != "created":
+        elif order != "created" and not pinned:
             listed = by_use(listed)
         show_conversations(shell, islice(listed, number), by_origin=by_origin)
 
@@ -157,8 +161,8 @@ def _seconds(stamp: str) -> float:
 def _row(one: ConversationDetails, at: str) -> tuple[Part, ...]:
     title = one.title if one.title is not None else one.last_message_preview or ""
     mark = ("*", "green") if one.is_current else ""
-    access = f"{one.access_level}, archived" if one.archived else one.access_level
-    return (mark, (one.id, "yellow"), at, access, title)
+    marks = [mark for mark, holds in (("archived", one.archived), ("pinned", one.pinned)) if holds]
+    return (mark, (one.id, "yellow"), at, ", ".join([one.access_level, *marks]), title)
 
 
 def _names(shell: Shell, names: Iterable[Name]) -> None:

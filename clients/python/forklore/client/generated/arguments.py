@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal, Required, TypedDict
 
 LENGTHS_MAX: Mapping[str, int] = {
+    "afterConversationId": 1000,
     "afterEntryId": 1000,
     "afterKey": 128,
     "agentId": 255,
@@ -101,6 +102,10 @@ class Written(TypedDict, total=False):
 
 class LookUpEntry(TypedDict, total=False):
     key: Required[str]
+
+
+class PinConversation(TypedDict, total=False):
+    after_conversation_id: str | None
 
 
 class LookUpName(TypedDict, total=False):
@@ -312,6 +317,7 @@ class ConversationsArguments(TypedDict, total=False):
     order: Literal["used", "created"] | None
     ancestry: Literal["roots", "children", "all"] | None
     archived: Literal["exclude", "include", "only"] | None
+    pinned: bool | None
     query: str | None
     agent_id: str | None
     tag: str | None
@@ -331,15 +337,15 @@ class AdminSearchConversations(SearchConversations, Justified, total=False):
     user_id: str | None
 
 
-class ListConversations(ConversationsArguments, ListTrash, total=False):
-    pass
-
-
 class ForkArguments(CreateConversation, total=False):
     at_key: str | None
     position: Literal["before", "after"] | None
     reset_metrics: bool | None
     if_match: str | None
+
+
+class ListConversations(ConversationsArguments, ListTrash, total=False):
+    pass
 
 
 class ListEntries(EntriesArguments, ListTrash, total=False):

@@ -51,8 +51,9 @@ class Methods:
 
         With `order=created` the newest root comes first. `mode` chooses which conversations
         of a fork tree are shown, `query` those with a text in their title, `agent_id` and
-        `tag` (`name` or `name:value`) those that have them. A page may be short, even empty:
-        only an `after_cursor` of null ends the list.
+        `tag` (`name` or `name:value`) those that have them; `pinned` only what you have
+        pinned, in the order of your pins. A page may be short, even empty: only an
+        `after_cursor` of null ends the list.
         """
 
     @operation("GET", "/v1/conversations/{conversationId}", results.ConversationDetails.of)
@@ -385,6 +386,22 @@ class Methods:
     @operation("DELETE", "/v1/conversations/{conversationId}/archive", nothing)
     def unarchive_conversation(self, conversation_id: str) -> None:
         """Take the conversation's fork tree out of your archive.
+
+        For every member.
+        """
+
+    @operation("PUT", "/v1/conversations/{conversationId}/pin", nothing)
+    def pin_conversation(self, conversation_id: str, **given: Unpack[arguments.PinConversation]) -> None:
+        """Pin the conversation's fork tree, for you alone, or move the pin among yours.
+
+        For every member. It comes first, or after the pinned tree of `after_conversation_id`.
+        Lists of conversations show `pinned`, and with `pinned=true` only your pins, in this
+        order.
+        """
+
+    @operation("DELETE", "/v1/conversations/{conversationId}/pin", nothing)
+    def unpin_conversation(self, conversation_id: str) -> None:
+        """Unpin the conversation's fork tree.
 
         For every member.
         """

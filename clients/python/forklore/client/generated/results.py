@@ -69,6 +69,7 @@ class ConversationDetails(Value):
     owner_user_id: str
     access_level: Literal["owner", "manager", "writer", "reader"]
     archived: bool | None = None
+    pinned: bool | None = None
     is_current: bool
     agent_id: str | None = None
     tags: dict[str, str]

@@ -166,7 +166,8 @@ def list_conversations(request: CheckedRequest) -> answers.ConversationPage:
 
     With `order=created` the newest root comes first. `mode` chooses which conversations of a
     fork tree are shown, `query` those with a text in their title, `agentId` and `tag` (`name` or
-    `name:value`) those that have them. A page may be short, even empty: only an `afterCursor` of
+    `name:value`) those that have them; `pinned` only what you have pinned, in the order of your
+    pins. A page may be short, even empty: only an `afterCursor` of
     null ends the list.
     """
     query: conversation_requests.ListConversations = request.query
@@ -191,6 +192,7 @@ def page_of_list(
             order=query.order,
             ancestry=query.ancestry,
             archived=query.archived,
+            pinned=query.pinned,
             wanted=Filter(*(getattr(query, name) for name in Filter._fields)),
             after=cursors.to_place(resource, query.after_cursor),
             limit=query.limit,

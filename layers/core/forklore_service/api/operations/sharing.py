@@ -1,4 +1,4 @@
-"""What members do with a fork tree as a whole: share it, archive it, hand it over."""
+"""What members do with a fork tree as a whole: share, archive and pin it, hand it over."""
 
 import re
 from typing import TypeVar
@@ -12,11 +12,12 @@ from forklore_service.errors import (
     BadRequestError,
     MemberLimitError,
     NotFoundError,
+    PinLimitError,
     TransferPendingError,
     ValidationError,
     brief,
 )
-from forklore_service.usecases.people import archiving, sharing, transfers
+from forklore_service.usecases.people import archiving, pinning, sharing, transfers
 from forklore_service.usecases.people.spreading import Spread, announce_spreading
 from forklore_service.usecases.shared.cursors import valid
 
@@ -232,6 +233,30 @@ def unarchive_conversation(request: CheckedRequest) -> None:
     )
 
 
+def pin_conversation(request: CheckedRequest) -> None:
+    """Pin the conversation's fork tree, for you alone, or move the pin among yours.
+
+    For every member. It comes first, or after the pinned tree of `afterConversationId`. Lists of
+    conversations show `pinned`, and with `pinned=true` only your pins, in this order.
+    """
+    query: sharing_requests.PinConversation = request.query
+    pinning.pin_conversation(
+        request.table,
+        caller=request.caller,
+        conversation_id=request.conversation_id,
+        after_id=query.after_conversation_id,
+    )
+
+
+def unpin_conversation(request: CheckedRequest) -> None:
+    """Unpin the conversation's fork tree.
+
+    For every member.
+    """
+    pinning.unpin_conversation(request.table, caller=request.caller, conversation_id=request.conversation_id)
+
+
+_PIN = "/v1/conversations/{conversationId}/pin"
 _ARCHIVE = "/v1/conversations/{conversationId}/archive"
 _MEMBERSHIPS = "/v1/conversations/{conversationId}/memberships"
 _TRANSFERS = "/v1/ownership-transfers"
@@ -291,6 +316,17 @@ OPERATIONS = (
         status=204,
         errors=(403, 404),
     ),
+    Operation(
+        "pinConversation",
+        "PUT",
+        _PIN,
+        pin_conversation,
+        status=204,
+        query=sharing_requests.PinConversation,
+        errors=(403, 404, 409),
+        own_errors=(PinLimitError,),
+    ),
+    Operation("unpinConversation", "DELETE", _PIN, unpin_conversation, status=204, errors=(403, 404)),
     Operation(
         "requestTransfer",
         "POST",

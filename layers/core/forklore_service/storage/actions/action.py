@@ -56,6 +56,7 @@ class ActionKind(Enum):
     PARENT_GROUP = auto()
     PART = auto()
     PATH = auto()
+    PINS = auto()
     POINTER = auto()
     REFERENCE = auto()
     REMNANT = auto()

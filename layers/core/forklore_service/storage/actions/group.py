@@ -281,19 +281,20 @@ _NOT_SPREADING = "#state = :live AND attribute_not_exists(#spreading)"
 def count_forks(tree: Group, forks: int, *, promoted: str | None, at: str) -> Action:
     """Count forks in a tree that is live, has the version that was read, and has room.
 
-    promoted: the fork that becomes the current branch. at: the time now.
+    promoted: the fork that becomes the current branch. at: the time now. The last
+    fork may have been made by a clock that is ahead.
     """
-    count, change = "ADD #conversations :by", "SET #forkedAt = :at"
+    count, change = "ADD #conversations :by", "SET #forkedAt = :forkedAt"
     values = {
         **_live_as_read(tree),
-        ":at": text(at),
+        ":forkedAt": text(max(at, tree.forked_at or "")),
         ":by": number(forks),
         ":most": number(CONVERSATIONS_MAX - forks),
     }
     if promoted:
         count += ", #promotions :one"
         change += ", #current = :current, #usedAt = :at REMOVE #promotedBy"
-        values |= {":one": number(1), ":current": text(promoted)}
+        values |= {":at": text(at), ":one": number(1), ":current": text(promoted)}
     return action.update(
         ActionKind.GROUP,
         keys.group(tree.group_id),

@@ -123,7 +123,7 @@ def _end_pass(table: Table, erasure: Erasure, wait_s: int) -> bool:
 
 
 def _leave_trees(table: Table, queue: Queue, erasure: Erasure, user_id: str) -> bool:
-    """Delete the trees that the user owns, end the other memberships, and delete the names.
+    """Delete the trees that the user owns, end the other memberships, delete names and pins.
 
     Return whether there was anything in the user's lists.
     """
@@ -134,11 +134,15 @@ def _leave_trees(table: Table, queue: Queue, erasure: Erasure, user_id: str) -> 
             if keys.is_user_tree(row.sort):
                 place, _ = keys.in_user_tree(row.sort)
                 _leave(table, queue, erasure, user_id, place.conversation_id)
-        _forget(table, erasure, (row for row in some if keys.is_name(row.sort) or keys.is_shelf(row.sort)))
+        _forget(table, erasure, filter(_is_of_user_alone, some))
     for row, attachment_id in table.read.user_files(user_id):
         _disown(table, erasure, user_id, attachment_id)
         _forget(table, erasure, [row])
     return not is_empty
+
+
+def _is_of_user_alone(row: Key) -> bool:
+    return keys.is_name(row.sort) or keys.is_shelf(row.sort) or keys.is_pins(row.sort)
 
 
 def _disown(table: Table, erasure: Erasure, user_id: str, attachment_id: str) -> None:

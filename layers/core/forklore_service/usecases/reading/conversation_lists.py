@@ -49,6 +49,7 @@ ROWS_AT_ONCE = 4 * TREES_AT_ONCE
 class ListRequest(NamedTuple):
     """What to list.
 
+    pinned: only the trees that the caller has pinned, in the order of the pins, not in `order`.
     after: the `resume` of the page before, or the id of a conversation of the list.
     of_user: for a caller who bypasses membership, the user whose trees are listed. None: all trees.
     """
@@ -57,6 +58,7 @@ class ListRequest(NamedTuple):
     order: Order = Order.CREATED
     ancestry: Ancestry = Ancestry.ROOTS
     archived: Archived = Archived.EXCLUDE
+    pinned: bool = False
     wanted: Filter = EVERYTHING
     after: ListPlace | str | InvalidCursor | None = None
     limit: int = 20
@@ -78,6 +80,8 @@ def list_conversations(
     see.
     """
     assert caller.bypasses_membership or request.of_user is None, "another's trees"
+    if request.pinned:
+        request = request._replace(order=Order.CREATED)
     after = cursors.valid(request.after)
     if isinstance(after, str):
         after = _place_of(table, caller, request, after)
@@ -195,6 +199,8 @@ def _place_of(table: Table, caller: Caller, request: ListRequest, conversation_i
 def _in_order(table: Table, caller: Caller, request: ListRequest, after: ListPlace | None) -> ByCreation:
     """Return the rows of the trees to read, in the order of the list."""
     user_id = request.of_user or caller.user_id
+    if request.pinned:
+        return ByCreation(tree_rows.pinned(table, caller.user_id, after=after), request.archived)
     kinds = [is_child for is_child in tree_rows.BOTH_KINDS if request.ancestry.includes(is_child)]
     page = request.limit + 1 if request.wanted.is_open else ROWS_AT_ONCE
     if request.order is Order.USED:
@@ -216,9 +222,11 @@ def _open_trees(
 ) -> list[ListedTree]:
     """Return the trees that are live, belong in the list and are the user's, with their roots."""
     roots = [key for row in rows for key in keys_of_root(row.group_id)]
-    found = table.get([*roots, *tree_rows.untold_members(caller, rows)])
+    pins = [] if caller.bypasses_membership else [keys.pins(caller.user_id)]
+    found = table.get([*roots, *pins, *tree_rows.untold_members(caller, rows)])
+    pinned = {keys.list_key(row) for row in found.pins(caller.user_id)} if pins else set()
     return [
-        ListedTree(row, group, level, found)
+        ListedTree(row, group, level, found, ListKey(group.created_at, group.group_id) in pinned)
         for row, group, level in tree_rows.levels(table, caller, rows, found)
         if group.is_live and request.ancestry.includes(group.is_child)
     ]

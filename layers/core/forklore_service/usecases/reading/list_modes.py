@@ -44,13 +44,14 @@ CONVERSATIONS_MAX = 500
 class ListedTree(NamedTuple):
     """A live tree that the caller may see.
 
-    row: of the tree in the list. found: the tree's root, if that is live.
+    row: of the tree in the list. found: the tree's root, if that is live. is_pinned: by the caller.
     """
 
     row: TreeRow
     group: Group
     level: AccessLevel
     found: Found
+    is_pinned: bool = False
 
     @property
     def place(self) -> ListKey:
@@ -65,7 +66,7 @@ class ListedTree(NamedTuple):
         shown = ConversationDetails.of(
             conversation, head, self.group, self.level, is_archived=self.row.is_archived, now_s=now_s
         )
-        return shown._replace(branches=self.group.conversations)
+        return shown._replace(branches=self.group.conversations, is_pinned=self.is_pinned)
 
     def last_used_at(self, found: Found) -> str:
         """Return when the tree was last used, by its HEADs that were found."""

@@ -59,8 +59,8 @@ class ConversationDetails(NamedTuple):
 
     owner: the owner of the tree. is_current: whether it is the tree's current branch. is_archived:
     whether that member has archived the tree. answering: the answer that is not ended in it.
-    In a list, branches: how many conversations are in its tree; and where the conversation stands
-    for its tree, tree_used_at: when that was last used.
+    In a list, branches: how many conversations are in its tree; is_pinned: by that member; and
+    where the conversation stands for its tree, tree_used_at: when that was last used.
     """
 
     conversation: Conversation
@@ -72,6 +72,7 @@ class ConversationDetails(NamedTuple):
     answering: Standing | None = None
     tree_used_at: str = ""
     branches: int | None = None
+    is_pinned: bool = False
 
     @classmethod
     def of(

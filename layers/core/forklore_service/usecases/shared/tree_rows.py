@@ -13,6 +13,7 @@ from forklore_service.domain.keys import Key, ListKey
 from forklore_service.domain.listing import BOTTOM, TOP, ListPlace
 from forklore_service.domain.model import Caller
 from forklore_service.domain.tree import WAIT_SECONDS, Group, TreeRow
+from forklore_service.errors import InvalidCursorError
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.shared.loading import level_of
@@ -154,6 +155,23 @@ def _just_now(table: Table) -> ListKey:
 def of_all(table: Table, *, before: ListKey | None, through: ListKey | None, page: int) -> Iterator[TreeRow]:
     """Yield the places of all trees. page: how many of each shard a request reads."""
     return map(TreeRow, table.newest_trees(keys.all_trees_ranges(before=before, through=through), page=page))
+
+
+def pinned(table: Table, user_id: str, *, after: ListPlace | None) -> Iterator[TreeRow]:
+    """Yield the rows that the user has pinned and that are still there, in the user's order.
+
+    after: where the page before ended. Raises InvalidCursorError if that tree is pinned no more.
+    """
+    key = keys.pins(user_id)
+    pins = table.get([key]).pins(user_id)
+    if after is not None:
+        places = [keys.list_key(one) for one in pins]
+        if after.tree not in places:
+            raise InvalidCursorError
+        pins = pins[places.index(after.tree) + (after.conversation is None) :]
+    wanted = [Key(key.partition, one) for one in pins]
+    found = table.get(wanted)
+    return (row for one in wanted if (row := found.tree_row(one)) is not None)
 
 
 def untold_members(caller: Caller, rows: Iterable[TreeRow]) -> list[Key]:
