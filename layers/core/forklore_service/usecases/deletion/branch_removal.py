@@ -116,7 +116,7 @@ def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str,
 
 
 def _has_children(table: Table, group: Group, conversation_id: str) -> bool:
-    """Tell whether a conversation has started trees that are live."""
+    """Tell whether a conversation has started trees that are live or in the trash."""
     own = keys.children_range(group.group_id, conversation_id)
     child_keys = filter(own.holds, all_child_keys(table, group))
     children = [keys.list_key(child_key.sort).conversation_id for child_key in child_keys]
