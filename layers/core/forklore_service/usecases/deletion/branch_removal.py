@@ -49,7 +49,7 @@ def remove_branch(
     Return True if the conversation and its direct children can no longer be read or written.
     Return False if a worker still has to close some children.
     Raises NotFoundError. Raises ForbiddenError below manager; and for the last branch, and for one
-    that has started trees that are live, if the caller is not the owner.
+    that has started trees that are live or in the trash, if the caller is not the owner.
     """
     nonce, group_id = table.nonce(), ""
     for attempt in attempts(table, CHANGE):
