@@ -130,6 +130,17 @@ def _erasure(world: World) -> dict[str, Any]:
     return {"erasureId": world.ask("adminEraseUser", ADMIN, userId=world.new_id()).body["id"]}
 
 
+def _linked(*names: str) -> Callable[[World], dict[str, Any]]:
+    """Return a request about a link that was just made. names: of what it gives of that."""
+
+    def given(world: World) -> dict[str, Any]:
+        made = world.ask("createLink", **subject(world)).body
+        known = {**subject(world), "linkId": made["id"], "secret": made["secret"]}
+        return {name: known[name] for name in names}
+
+    return given
+
+
 def _offers(world: World) -> dict[str, Any]:
     _offered(world)
     return {"role": "all"}
@@ -624,6 +635,10 @@ CASES: dict[str, Case] = {
     "show an attachment": Case("getAttachment", _shown_file),
     "show an attachment, other member": Case("getAttachment", _shown_file, caller=BOB),
     "admin: attachments": Case("adminListAttachments", lambda _: {"userId": "ann"}, caller=ADMIN),
+    "end a link": Case("deleteLink", _linked("conversationId", "linkId")),
+    "open a link": Case("openLink", _linked("secret")),
+    "read by a link": Case("listLinkedEntries", _linked("secret")),
+    "admin: end a link": Case("adminDeleteLink", _linked("conversationId", "linkId"), caller=ADMIN),
     "admin: show an attachment": Case("adminGetAttachment", _shown_file, caller=ADMIN),
     "admin: remove an attachment": Case("adminRemoveAttachment", _shown_file, caller=ADMIN),
     "admin: show an answer": Case("adminGetAnswer", _begun(), caller=ADMIN),

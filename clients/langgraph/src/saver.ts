@@ -17,7 +17,7 @@ import {
 	type PendingWrite,
 } from "@langchain/langgraph-checkpoint";
 
-import { NotFoundError, type Forklore, type ListedEntry } from "@forklore/client";
+import { ConflictError, NotFoundError, type Forklore, type ListedEntry } from "@forklore/client";
 
 import { messageIn } from "./messages.ts";
 
@@ -33,7 +33,7 @@ export interface SaverOptions {
 	serde?: Serde | undefined;
 }
 
-/** A checkpoint. values: of the channels that it has changed. */
+/** A checkpoint. values: of the channels that it has changed, in `versions`. shownBy: a conversation that shows it. */
 interface Kept {
 	ns: string;
 	id: string;
@@ -41,7 +41,9 @@ interface Kept {
 	checkpoint: Dumped;
 	metadata: Dumped;
 	values: Record<string, Dumped>;
+	versions: ChannelVersions;
 	entryId: string;
+	shownBy: string;
 }
 
 /** A write of a task. */
@@ -54,23 +56,33 @@ interface Write {
 }
 
 /** What an entry says: a checkpoint, or the writes of a task behind one. */
-interface Said extends Partial<Omit<Kept, "ns" | "id">> {
+interface Said extends Partial<Omit<Kept, "ns" | "id" | "entryId" | "shownBy">> {
 	ns: string;
 	id: string;
-	versions?: ChannelVersions;
 	writes?: Write[];
 }
 
-/** What was read of a thread. last: the last entry. values: of a channel in a version. */
+/** What the first entry of a branch says: what shows the other ones. of: the thread's name. own: what is no other's. */
+interface Left {
+	of: string;
+	left: string[];
+	own: string[];
+}
+
+/** What was read of a thread. revision: of its name. last: the last entry. tip: the checkpoint that the next one follows. */
 interface Thread {
 	conversationId: string;
+	revision: number;
 	last: string | undefined;
+	tip: string | undefined;
+	left: Left | undefined;
 	checkpoints: Map<string, Kept>;
 	writes: Map<string, Map<string, Write>>;
-	values: Map<string, Dumped>;
 }
 
 const TASKS = "__pregel_tasks";
+const LEFT = "langgraph-left";
+const OPAQUE = "application/vnd.forklore.langgraph+json";
 const THREADS_MAX = 100;
 const keyOf = (...parts: (string | number)[]): string => JSON.stringify(parts);
 
@@ -94,7 +106,7 @@ export class ForkloreSaver extends BaseCheckpointSaver {
 		const kept = [...(thread?.checkpoints.values() ?? [])].find(({ id }) => id === checkpointId);
 		if (thread?.last === undefined || (checkpointId !== undefined && kept === undefined))
 			throw new Error(`there is no such thread or checkpoint: ${threadId} ${checkpointId ?? ""}`);
-		const source = this.#fl.conversation(thread.conversationId);
+		const source = this.#fl.conversation(kept?.shownBy ?? thread.conversationId);
 		await source.fork({ after: kept?.entryId ?? thread.last, name: this.#nameOf(newThreadId) });
 	}
 
@@ -126,7 +138,10 @@ export class ForkloreSaver extends BaseCheckpointSaver {
 		}
 	}
 
-	/** Store a checkpoint with the values of the channels that it has changed: one request. */
+	/**
+	 * Store a checkpoint with the values of the channels that it has changed: one request.
+	 * If it follows another one than the last, it begins a fork of the conversation, to which the thread then leads.
+	 */
 	override async put(
 		config: Config,
 		checkpoint: Checkpoint,
@@ -149,7 +164,11 @@ export class ForkloreSaver extends BaseCheckpointSaver {
 			values: Object.fromEntries(values) as Record<string, Dumped>,
 			versions,
 		};
-		await this.#append(threadId, said, "messages" in versions ? messageIn(all["messages"]) : undefined);
+		const entry = entryOf(said, "messages" in versions ? messageIn(all["messages"]) : undefined);
+		if (ns !== "" || parent === undefined || !(await this.#branched(threadId, parent, entry)))
+			await this.#fl.api.appendEntryByName({ name: this.#nameOf(threadId), entries: [entry] });
+		const known = this.#known.get(threadId);
+		if (known !== undefined && ns === "") known.tip = checkpoint.id;
 		return { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id } };
 	}
 
@@ -162,19 +181,47 @@ export class ForkloreSaver extends BaseCheckpointSaver {
 			const index = WRITES_IDX_MAP[channel] ?? at;
 			return { task, path, index, channel, value: await this.#dump(value) };
 		});
-		await this.#append(threadId, { ns, id, writes: await Promise.all(kept) });
+		const entry = entryOf({ ns, id, writes: await Promise.all(kept) });
+		await this.#fl.api.appendEntryByName({ name: this.#nameOf(threadId), entries: [entry] });
 	}
 
-	/** Delete a thread. What its forks show of it stays. */
+	/** Delete a thread with the branches that it has left. What its forks show of it stays. */
 	override async deleteThread(threadId: string): Promise<void> {
 		this.#known.delete(threadId);
-		await orNone(this.#fl.named(this.#nameOf(threadId)).delete());
-		await orNone(this.#fl.deleteName(this.#nameOf(threadId)));
+		const name = this.#nameOf(threadId);
+		const named = await orNone(this.#fl.api.lookUpName({ name }));
+		if (named === undefined) return;
+		const { conversationId } = named;
+		const entry = await orNone(this.#fl.api.lookUpEntry({ conversationId, key: LEFT }));
+		for (const one of [...ownIn(entry && leftIn(entry), name), conversationId])
+			await orNone(this.#fl.conversation(one).delete());
+		await orNone(this.#fl.deleteName(name));
 	}
 
-	async #append(threadId: string, said: Said, message?: { role: string; text: string }): Promise<void> {
-		const contentType = message ? "history" : "application/vnd.forklore.langgraph+json";
-		await this.#fl.named(this.#nameOf(threadId)).append([{ ...message, langgraph: said }], { contentType });
+	/** Store a checkpoint that follows an older one in a fork after that one. Return false if it follows the last one. */
+	async #branched(threadId: string, parent: string, entry: Draft): Promise<boolean> {
+		if (this.#known.get(threadId)?.tip === parent) return false;
+		const thread = await this.#read(threadId);
+		const kept = thread?.checkpoints.get(keyOf("", parent));
+		if (thread === undefined || kept === undefined || thread.tip === parent) return false;
+		const name = this.#nameOf(threadId);
+		const { conversationId: here, left } = thread;
+		const says = { of: name, left: [...(left?.left ?? []), here], own: [...ownIn(left, name), here] };
+		this.#known.delete(threadId);
+		try {
+			await this.#fl.api.appendEntry({
+				conversationId: crypto.randomUUID(),
+				forkedAtConversationId: kept.shownBy,
+				forkedAtEntryId: kept.entryId,
+				forkedAtPosition: "after",
+				name: { name, expectRevision: thread.revision },
+				entries: [{ key: LEFT, contentType: OPAQUE, content: [{ [LEFT]: says }] }, entry],
+			});
+		} catch (error) {
+			if (!(error instanceof ConflictError && error.reason === "name_moved")) throw error;
+			return this.#branched(threadId, parent, entry); // another process has branched
+		}
+		return true;
 	}
 
 	/** Return a thread as it is now: what is new of it is read. Return undefined without such a thread. */
@@ -183,23 +230,31 @@ export class ForkloreSaver extends BaseCheckpointSaver {
 		const named = await orNone(this.#fl.api.lookUpName({ name: this.#nameOf(threadId) }));
 		this.#known.delete(threadId);
 		if (named === undefined || named.deleted === true) return undefined;
-		const { conversationId } = named;
-		const thread: Thread = known?.conversationId === conversationId ? known : emptyThread(conversationId);
-		const after = thread.last;
-		const entries = this.#fl
-			.conversation(conversationId)
-			.history({ pageEntries: 1000, ...(after && { after }) });
-		for await (const entry of entries) take(thread, entry);
+		const { conversationId, revision } = named;
+		const isKnown = known?.conversationId === conversationId;
+		const thread: Thread = isKnown ? { ...known, revision } : emptyThread(conversationId, revision);
+		const seen = new Set<string>();
+		await this.#take(thread, conversationId, seen);
+		for (const left of isKnown ? [] : (thread.left?.left ?? []))
+			await orNone(this.#take({ ...thread, last: undefined }, left, seen)); // somebody may have deleted it
 		this.#known.set(threadId, thread);
 		for (const first of this.#known.keys()) if (this.#known.size > THREADS_MAX) this.#known.delete(first);
 		return thread;
+	}
+
+	async #take(thread: Thread, shownBy: string, seen: Set<string>): Promise<void> {
+		const after = thread.last !== undefined && { after: thread.last };
+		for await (const entry of this.#fl.conversation(shownBy).history({ pageEntries: 1000, ...after })) {
+			if (!seen.has(entry.id)) take(thread, entry, shownBy);
+			seen.add(entry.id);
+		}
 	}
 
 	async #tupleOf(threadId: string, thread: Thread, kept: Kept): Promise<CheckpointTuple> {
 		const { ns, id, parent } = kept;
 		const checkpoint = await this.#load<Checkpoint>(kept.checkpoint);
 		for (const [channel, version] of Object.entries(checkpoint.channel_versions)) {
-			const value = thread.values.get(keyOf(ns, channel, version));
+			const value = valueOf(thread, kept, channel, version);
 			if (value !== undefined) checkpoint.channel_values[channel] = await this.#load(value);
 		}
 		if (checkpoint.v < 4 && parent !== undefined) {
@@ -254,13 +309,41 @@ interface Place {
 
 const placeOf = (config: Config): Place => (config.configurable ?? {}) as Place;
 
-const emptyThread = (conversationId: string): Thread => ({
+/** An entry that is to be appended. */
+interface Draft {
+	contentType: string;
+	content: Record<string, unknown>[];
+}
+
+const entryOf = (said: Said, message?: { role: string; text: string }): Draft => ({
+	contentType: message ? "history" : OPAQUE,
+	content: [{ ...message, langgraph: said }],
+});
+
+const emptyThread = (conversationId: string, revision: number): Thread => ({
 	conversationId,
+	revision,
 	last: undefined,
+	tip: undefined,
+	left: undefined,
 	checkpoints: new Map(),
 	writes: new Map(),
-	values: new Map(),
 });
+
+const leftIn = ({ content }: { content: readonly unknown[] }): Left | undefined =>
+	(content[0] as Record<string, Left> | undefined)?.[LEFT];
+
+const ownIn = (left: Left | undefined, name: string): string[] => (left?.of === name ? left.own : []);
+
+/** Return what a channel has at a checkpoint: the value of the nearest one before it that gave it this version. */
+function valueOf(thread: Thread, kept: Kept, channel: string, version: unknown): Dumped | undefined {
+	let at: Kept | undefined = kept;
+	for (let left = thread.checkpoints.size; at !== undefined && left > 0; left--) {
+		if (at.versions[channel] === version) return at.values[channel];
+		at = at.parent === undefined ? undefined : thread.checkpoints.get(keyOf(at.ns, at.parent));
+	}
+	return undefined;
+}
 
 /** Return the checkpoints of a thread, those of a namespace together, the newest first. */
 const newest = ({ checkpoints }: Thread): Kept[] =>
@@ -278,16 +361,25 @@ const writesOf = ({ writes }: Thread, ns: string, id: string): Write[] =>
 	);
 
 /** Take an entry. The first write of a task at an index counts; of those with a special index, the last. */
-function take(thread: Thread, { id: entryId, content }: ListedEntry): void {
-	thread.last = entryId;
-	const { langgraph: said } = (content[0] ?? {}) as { langgraph?: Said };
+function take(thread: Thread, entry: ListedEntry, shownBy: string): void {
+	thread.last = entry.id;
+	thread.left = leftIn(entry) ?? thread.left;
+	const { langgraph: said } = (entry.content[0] ?? {}) as { langgraph?: Said };
 	if (said === undefined) return;
 	const { ns, id, parent, checkpoint, metadata, values = {}, versions = {}, writes = [] } = said;
-	if (checkpoint !== undefined && metadata !== undefined)
-		thread.checkpoints.set(keyOf(ns, id), { ns, id, parent, checkpoint, metadata, values, entryId });
-	for (const [channel, value] of Object.entries(values)) {
-		const version = versions[channel];
-		if (version !== undefined) thread.values.set(keyOf(ns, channel, version), value);
+	if (checkpoint !== undefined && metadata !== undefined) {
+		const place = { entryId: entry.id, shownBy };
+		thread.checkpoints.set(keyOf(ns, id), {
+			ns,
+			id,
+			parent,
+			checkpoint,
+			metadata,
+			values,
+			versions,
+			...place,
+		});
+		if (ns === "") thread.tip = id;
 	}
 	const held = thread.writes.get(keyOf(ns, id)) ?? new Map<string, Write>();
 	for (const write of writes) {

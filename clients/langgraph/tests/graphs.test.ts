@@ -4,7 +4,7 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Annotation, END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { expect, inject, test } from "vitest";
 
-import { Forklore, textOf } from "@forklore/client";
+import { Forklore, textOf, type ListedEntry } from "@forklore/client";
 
 import { Counting } from "../../typescript/tests/support/counting.ts";
 import { ForkloreSaver } from "../src/index.ts";
@@ -12,6 +12,9 @@ import { ForkloreSaver } from "../src/index.ts";
 const at = (threadId: string, checkpointId?: string) => ({
 	configurable: { thread_id: threadId, ...(checkpointId !== undefined && { checkpoint_id: checkpointId }) },
 });
+
+const checkpointOf = ({ configurable }: { configurable?: Record<string, unknown> }) =>
+	String(configurable?.["checkpoint_id"]);
 
 /** Return a graph that answers each question with how many messages it knows. */
 const graphOn = (checkpointer: ForkloreSaver) =>
@@ -109,4 +112,57 @@ test("people see the messages, and a fork finds what it shows alone", async () =
 	expect(await texts("t")).toEqual(["Which hotel?", "I know 1.", "Casa do Jardim?", "I know 3."]);
 	const found = await fl.named("langgraph-js/u").recall("casa");
 	expect(found.map(({ entry }) => entry && textOf(entry))).toEqual(["Casa da Ribeira?"]);
+});
+
+test("a run from an older checkpoint is a branch, and each branch keeps its values", async () => {
+	const fl = new Forklore(inject("url"), { token: crypto.randomUUID() });
+	const [saver, other] = [new ForkloreSaver(fl), new ForkloreSaver(fl)];
+	const graph = graphOn(saver);
+	await asked(graph, "t", "Lisbon?");
+	const start = (await graph.getState(at("t"))).config;
+	await asked(graph, "t", "In May?");
+	const left = (await graph.getState(at("t"))).config;
+	await graph.invoke({ messages: [new HumanMessage("In June?")] }, start);
+	await asked(graph, "t", "By train?");
+	const texts = async (one: ReturnType<typeof graphOn>, config: typeof start) =>
+		((await one.getState(config)).values as { messages: HumanMessage[] }).messages.map(({ text }) => text);
+	const graphs = [graph, graphOn(other)];
+	for (const one of graphs) {
+		expect(await texts(one, left)).toEqual(["Lisbon?", "I know 1.", "In May?", "I know 3."]);
+		expect(await texts(one, at("t") as typeof start)).toEqual([
+			...["Lisbon?", "I know 1.", "In June?", "I know 3.", "By train?", "I know 5."],
+		]);
+	}
+	const t = fl.named("langgraph-js/t");
+	const people = async (entries: AsyncIterable<ListedEntry>) => {
+		const all = [];
+		for await (const entry of entries) all.push(textOf(entry));
+		return all.filter((text) => text !== undefined);
+	};
+	expect(await people(t.history())).toEqual([
+		...["Lisbon?", "I know 1.", "In June?", "I know 3.", "By train?", "I know 5."],
+	]);
+
+	// Two processes branch at once: each is on a branch of its own, and nothing is lost.
+	await Promise.all(
+		graphs.map((one, at) => one.invoke({ messages: [new HumanMessage(`By bus ${at}?`)] }, left)),
+	);
+	const ends = new Set<string>();
+	for await (const { values } of graph.getStateHistory(at("t")))
+		ends.add((values as { messages?: HumanMessage[] }).messages?.at(-2)?.text ?? "");
+	expect([...ends].filter((one) => /^(In|By)/.test(one)).sort()).toEqual([
+		...["By bus 0?", "By bus 1?", "By train?", "In June?", "In May?"],
+	]);
+	expect((await t.forks().list()).length).toBe(4);
+
+	// A fork shows the branches, too; its deletion leaves them to the other one, and the other way round.
+	await saver.fork("t", "u");
+	await saver.fork("t", "v", { checkpointId: checkpointOf(left) });
+	expect(await texts(graph, at("v") as typeof start)).toHaveLength(4);
+	await graph.invoke({ messages: [new HumanMessage("In May again?")] }, at("u", checkpointOf(start)));
+	await saver.deleteThread("u");
+	expect(await texts(graphOn(new ForkloreSaver(fl)), left)).toHaveLength(4);
+	await saver.deleteThread("t");
+	expect((await fl.conversations().list()).length).toBe(1);
+	expect(await texts(graph, at("v") as typeof start)).toHaveLength(4);
 });

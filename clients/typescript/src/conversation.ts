@@ -746,10 +746,11 @@ export class Conversation {
 	/**
 	 * Delete this branch. Other branches keep what they show; with the last one the tree goes.
 	 *
-	 * A name that points here stays: the next append by it makes a new conversation.
+	 * A name that points here stays: the next append by it makes a new conversation. Return the conversation by its
+	 * id, as `deleteTree` does: a tree comes back, a single branch does not.
 	 */
-	async delete(options: Sent = {}): Promise<void> {
-		await this.#api.deleteConversation({ ...(await this.#here(options)), scope: "branch" }, options);
+	delete(options: Sent = {}): Promise<Conversation> {
+		return this.#delete("branch", options);
 	}
 
 	/**
@@ -758,10 +759,16 @@ export class Conversation {
 	 * Return the conversation by its id: its `restore` brings all back while the tree is in the trash of the service.
 	 * With `forGood` it is not put there, or is taken out.
 	 */
-	async deleteTree(options: Sent & { forGood?: boolean | undefined } = {}): Promise<Conversation> {
-		const { forGood, ...sent } = options;
+	deleteTree(options: Sent & { forGood?: boolean | undefined } = {}): Promise<Conversation> {
+		return this.#delete("tree", options);
+	}
+
+	async #delete(
+		scope: "tree" | "branch",
+		{ forGood, ...sent }: Sent & { forGood?: boolean | undefined },
+	): Promise<Conversation> {
 		const here = await this.#here(sent);
-		await this.#api.deleteConversation({ ...here, scope: "tree", forGood }, sent);
+		await this.#api.deleteConversation({ ...here, scope, forGood }, sent);
 		return new Conversation(this.#fl, here.conversationId);
 	}
 

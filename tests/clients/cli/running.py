@@ -34,6 +34,10 @@ class Stream(io.TextIOWrapper):
         return held.getvalue().decode()
 
 
+HOMES = ("XDG_CONFIG_HOME", "XDG_STATE_HOME")
+"""Where forklore keeps what a user has set, and what it remembers; the second is as the first."""
+
+
 @dataclass(frozen=True)
 class Ran:
     """What a command line has written, and its exit code."""
@@ -95,10 +99,11 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
     """Let the process have these variables, and of forklore and the terminal no others."""
     before = dict(os.environ)
     for name in before:
-        if name.startswith("FORKLORE_") or name in ("NO_COLOR", "PAGER", "XDG_CONFIG_HOME"):
+        if name.startswith("FORKLORE_") or name in ("NO_COLOR", "PAGER", *HOMES):
             del os.environ[name]
     os.environ.setdefault("TERM", "xterm")
-    os.environ.update({"COLUMNS": "100", **variables})
+    homes = {HOMES[1]: variables[HOMES[0]]} if HOMES[0] in variables else {}
+    os.environ.update({"COLUMNS": "100", **homes, **variables})
     try:
         yield
     finally:

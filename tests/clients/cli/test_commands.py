@@ -500,7 +500,7 @@ def test_a_name_is_deleted_and_its_conversation_stays(trip: Forklore) -> None:
     assert (trip("name trip -d --yes").code, trip(f"log {held}").code) == (3, 0)
 
 
-def test_rm_deletes_the_whole_tree_and_its_name(trip: Forklore) -> None:
+def test_rm_deletes_the_whole_tree_and_leaves_its_names_for_the_way_back(trip: Forklore) -> None:
     gone, other = trip.id_of("trip"), trip.id_of("other")
 
     asked = trip("rm trip --no-pager", stdin=b"n\n", is_terminal=True)
@@ -509,8 +509,10 @@ def test_rm_deletes_the_whole_tree_and_its_name(trip: Forklore) -> None:
     assert trip("rm trip --yes").out == f"deleted {gone}\n"
 
     assert [trip(f"log {one}").code for one in (gone, other)] == [3, 3]
-    assert [row[0] for row in rows(trip("ls --names").out)] == ["other"]
+    assert [row[0] for row in rows(trip("ls --names").out)] == ["other", "trip"]
     assert trip("name other").out == f"other points to {other}, which is deleted\n"
+    assert trip("rm trip --for-good --yes").code == 0
+    assert trip("name trip").code == 3
     assert trip("rm trip --yes").code == 3
 
 

@@ -746,6 +746,28 @@ def test_a_message_that_is_only_the_result_of_a_call_stands_at_the_call() -> Non
     assert [tag for tag, _ in page.seen].count("article") == page.words.count("fog") == 1
 
 
+def test_parts_as_providers_send_them_are_exported_as_those_of_an_import() -> None:
+    """`say` keeps a list of parts in `content`, and an import in `text` and `events`."""
+    call = {"type": "tool_use", "id": "c", "name": "list", "input": {"of": "x"}}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "one\ntwo"}
+    with forklore.Forklore.local(user="ann", client="planner") as client:
+        chat = client.conversation()
+        chat.say("user", [{"type": "input_text", "text": "Which?"}])
+        chat.say("ai", [{"type": "text", "text": "I look."}, call])
+        chat.say("tool", [result])
+        turns = list(turns_of(chat.entries()))
+        page = Page("".join(html(chat.details(), turns, Files(client.read))))
+
+    assert [[part["type"] for part in turn.parts] for turn in turns] == [
+        ["text"],
+        ["text", "tool_use"],
+        ["tool_result"],
+    ]
+    assert turns[0].text == "Which?"
+    assert [tag for tag, _ in page.seen].count("article") == 2  # the result stands at its call
+    assert "one\ntwo" in page.words
+
+
 def test_a_page_holds_the_bytes_of_files(run: Forklore, shown: str) -> None:
     page = Page(run(f"export {shown} --format html").out)
 

@@ -40,6 +40,7 @@ ELSEWHERE = {
     "erase-user",
     "retention",
     "undelete",
+    "undo",
     "help",
 }
 """What the examples of the page and the help do not run: see test_process.py, test_explore.py."""

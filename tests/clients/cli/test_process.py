@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.cli.running import Forklore
+from tests.clients.cli.running import HOMES, Forklore
 from tools.harness.local_server import ROOT, environment
 
 COMMAND = [sys.executable, "-m", "forklore.cli"]
@@ -42,7 +42,7 @@ HEAVY = (
 
 def variables(**more: str) -> dict[str, str]:
     kept = {name: value for name, value in environment().items() if not name.startswith("FORKLORE_")}
-    return kept | {"XDG_CONFIG_HOME": "/nonexistent"} | more
+    return kept | {HOMES[0]: "/nonexistent", HOMES[1]: os.devnull} | more
 
 
 def ran(line: str, **more: str) -> subprocess.CompletedProcess[str]:

@@ -63,11 +63,15 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class State(NamedTuple):
-    """A tree at one moment. live: its conversations, each with its number of own entries."""
+    """A tree at one moment. live: its conversations, each with its number of own entries.
+
+    changes: how often what is said of each was changed.
+    """
 
     levels: dict[str, str]
     current: str
     live: dict[str, int]
+    changes: dict[str, int]
 
 
 def state_of(oracle: Oracle) -> dict[str, State]:
@@ -76,13 +80,13 @@ def state_of(oracle: Oracle) -> dict[str, State]:
     for c in oracle.conversations.values():
         tree = c.tree
         current = tree.current.id if tree.current else tree.all[0].id
-        state = found.setdefault(tree.all[0].id, State(dict(tree.levels), current, {}))
-        state.live[c.id] = len(c.own)
+        state = found.setdefault(tree.all[0].id, State(dict(tree.levels), current, {}, {}))
+        state.live[c.id], state.changes[c.id] = len(c.own), c.changes
     return found
 
 
 def changes_between(
-    before: dict[str, State], after: dict[str, State], asked: Request, answer: Answer, made: Oracle
+    before: dict[str, State], after: dict[str, State], asked: Request, made: Oracle
 ) -> Iterator[Told]:
     """Yield what one request has changed, as events tell it."""
     if asked.name.endswith("estoreConversation"):  # what comes back with it makes no events
@@ -96,7 +100,7 @@ def changes_between(
         of = [tree for tree in deleted if asked.given["conversationId"] in before[tree].live]
         yield from (("TreeDeleted", tree) for tree in of)
     for tree, now in after.items():
-        was = before.get(tree, State(now.levels, now.current, {}))
+        was = before.get(tree, State(now.levels, now.current, {}, {}))
         for conversation_id, count in now.live.items():
             if conversation_id not in was.live:
                 kind = kind_of(made.conversations[conversation_id])
@@ -104,14 +108,13 @@ def changes_between(
             appended = count - was.live.get(conversation_id, 0)
             if appended:
                 yield "EntriesAppended", tree, conversation_id, str(appended)
+            for _ in range(now.changes[conversation_id] - was.changes.get(conversation_id, 0)):
+                yield "ConversationChanged", tree, conversation_id
         for conversation_id in was.live.keys() - now.live.keys():
             yield "BranchDeleted", tree, conversation_id
         if now.current != was.current:
             yield "BranchPromoted", tree, now.current, was.current
         yield from _changes_of_members(tree, was.levels, now.levels)
-    if asked.name == "updateConversation" and answer.status == 200:
-        conversation_id = asked.given["conversationId"]
-        yield "ConversationChanged", made.conversations[conversation_id].tree.all[0].id, conversation_id
 
 
 def _changes_of_members(tree: str, was: dict[str, str], now: dict[str, str]) -> Iterator[Told]:
@@ -163,7 +166,7 @@ class Watched:
         def noted(request: Request) -> Answer:
             before = state_of(both.oracle)
             answer = ask(request)
-            changes = changes_between(before, state_of(both.oracle), request, answer, both.oracle)
+            changes = changes_between(before, state_of(both.oracle), request, both.oracle)
             self.expected.update(changes)
             return answer
 

@@ -25,14 +25,15 @@ A conversation is named by its id or by a NAME, which its first entry makes:
 COMMANDS = (
     *("say", "log", "watch", "show", "ls", "grep", "recall", "children"),
     *("branch", "fork", "copy", "switch", "name", "title", "tag", "diff", "alternatives", "score", "merge"),
-    *("share", "transfer", "archive", "unarchive", "pin", "unpin", "rm", "trash", "undelete"),
+    *("share", "transfer", "archive", "unarchive", "pin", "unpin", "rm", "trash", "undelete", "undo"),
     *("import", "export"),
     *("sessions", "collect", "resume"),
     *("serve", "mcp", "backup", "restore", "copy-table", "fsck", "explore", "user"),
     *("erase-user", "retention", "help"),
 )
 """The commands, in the order of the help."""
-MODULES = {"import": "import_", "unarchive": "archive", "unpin": "pin", "undelete": "trash"}
+MODULES = {"import": "import_", "unarchive": "archive", "unpin": "pin"}
+MODULES |= {"undelete": "trash", "undo": "trash"}
 """The modules of `commands/` that are not named as their command. Each has `register(app)`."""
 OTHERS = (OSError, MissingExtraError)
 """Errors of the machine whose text is enough, without a traceback."""
@@ -53,6 +54,7 @@ SAID_HERE = {
     "promote": "switch",
     "remember": "recall",
     "rename": "name --rename",
+    "revert": "undo",
     "search": "grep",
 }
 """Words of the API and of git, and the command that does this."""

@@ -1,4 +1,4 @@
-"""Deleting what cannot be brought back: the question before it, and what goes with it."""
+"""Deleting: the question before it, what goes with it, and how it is taken back."""
 
 import sys
 from contextlib import suppress
@@ -23,9 +23,10 @@ def is_sure(question: str, *, yes: bool) -> bool:
 
 
 def delete(shell: Shell, reference: str, *, whole: bool, yes: bool, for_good: bool = False) -> int | None:
-    """Delete a branch, or its whole tree, and the name that it is given by. Return the exit code.
+    """Delete a branch, or its whole tree. Return the exit code.
 
-    A name whose conversation is gone is deleted alone.
+    The name that it is given by goes, too, unless the tree can be restored. A name whose
+    conversation is gone is deleted alone.
     """
     asked = shell.conversation(reference)
     held = None if asked.name is None else shell.client.api.look_up_name(name=reference)
@@ -36,14 +37,21 @@ def delete(shell: Shell, reference: str, *, whole: bool, yes: bool, for_good: bo
             what = f"{doomed.details().title or 'what has no title'!r}, the whole tree of {doomed.id}"
     if not is_sure(f"Delete {what}?", yes=yes):
         return NO
+    may_come_back = whole and not for_good
     try:
         if whole:
             doomed.delete_tree(for_good=for_good or None)
         else:
             doomed.delete()
+        if may_come_back:
+            shell.note("tree", conversationId=doomed.id)
+            held = None
+        else:
+            shell.note("gone", said=what)
     except NotFoundError:
         if held is None:
             raise
+        may_come_back = False
         shell.say(f"the name {reference} points to nothing, and goes")
     if held is not None:
         try:
@@ -54,4 +62,6 @@ def delete(shell: Shell, reference: str, *, whole: bool, yes: bool, for_good: bo
         shell.out.result({"conversationId": doomed.id, "deleted": True})
     else:
         shell.out.line("deleted ", (doomed.id, "yellow"))
+    if may_come_back:
+        shell.say(f"while `forklore trash` lists it, this brings it back: `{shell.line('undo')}`")
     return None

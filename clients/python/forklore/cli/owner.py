@@ -1,10 +1,16 @@
-"""Who imports, so that the ids of an import are the same whenever this user runs it again."""
+"""Who uses which store: the same whenever this user runs a command again."""
 
 import base64
 import binascii
+import hashlib
 import json
+from contextlib import suppress
+from pathlib import Path
 
 from forklore.cli.settings import InProcess, OnLambda, OverHttp, Target
+from forklore.client import jsontext
+
+DATABASE = "forklore.db"
 
 
 def owner_of(target: Target) -> str:
@@ -26,6 +32,18 @@ def agent_of(target: Target) -> str | None:
     Only agents have a context to write.
     """
     return (target.client_key if isinstance(target, OverHttp) else target.client) or None
+
+
+def store_of(target: Target, agent: str | None) -> str:
+    """Return a digest of a service or a folder, and of who uses it."""
+    store: list[object] = [type(target).__name__, owner_of(target), agent]
+    if isinstance(target, InProcess):
+        store.append(str(Path(target.data).resolve()) if target.data else "")
+        with suppress(OSError):  # another folder of the same name is another store
+            store.append((Path(target.data or "") / DATABASE).stat().st_ino)
+    else:
+        store.append(getattr(target, "url", None) or getattr(target, "function", None))
+    return hashlib.sha256(jsontext.write(store).encode()).hexdigest()[:16]
 
 
 def _user_of(token: str) -> str:

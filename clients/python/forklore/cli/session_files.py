@@ -1,6 +1,5 @@
 """Which sessions of programs a command means, and where forklore remembers them."""
 
-import hashlib
 import os
 import re
 from collections.abc import Sequence
@@ -9,16 +8,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from forklore.cli.exits import CommandError
-from forklore.cli.owner import owner_of
-from forklore.cli.settings import InProcess, Target
-from forklore.client import jsontext
+from forklore.cli.owner import store_of
+from forklore.cli.settings import Target
 from forklore.sessions.finding import SessionFile, files_here
 from forklore.sessions.programs import NAMES, PROGRAMS, Program
 from forklore.sessions.seen import Seen, state_folder
 
 _AGO = re.compile(r"(\d{1,5})([dhm])")
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
-DATABASE = "forklore.db"
 
 
 def program_of(name: str) -> Program:
@@ -64,16 +61,4 @@ def chosen(folder: Path | None, programs: Sequence[str] | None, since: str | Non
 
 def seen_of(target: Target, agent: str | None) -> Seen:
     """Return what was collected into a store already, as far as this machine remembers."""
-    return Seen(lambda: state_folder(os.environ, Path.home()) / f"collected-{_store(target, agent)}.json")
-
-
-def _store(target: Target, agent: str | None) -> str:
-    """Return a digest of where an import goes, and of who imports."""
-    store: list[object] = [type(target).__name__, owner_of(target), agent]
-    if isinstance(target, InProcess):
-        store.append(str(Path(target.data).resolve()) if target.data else "")
-        with suppress(OSError):  # another folder of the same name is another store
-            store.append((Path(target.data or "") / DATABASE).stat().st_ino)
-    else:
-        store.append(getattr(target, "url", None) or getattr(target, "function", None))
-    return hashlib.sha256(jsontext.write(store).encode()).hexdigest()[:16]
+    return Seen(lambda: state_folder(os.environ, Path.home()) / f"collected-{store_of(target, agent)}.json")

@@ -38,6 +38,7 @@ class Shell:
         self._makes = makes
         self._given = {name: options[name] for name in (*FIELDS, PROFILE) if options.get(name)}
         self._client: Forklore | None = None
+        self._steps: list[dict[str, Any]] = []
         is_terminal = sys.stdout.isatty()
         is_json = bool(options.get("json"))
         may_page = pages and is_terminal and not options.get("no_pager")
@@ -70,14 +71,17 @@ class Shell:
         start = started_by(target.url)
         return f" ({target.url}{f': `{start}` starts a local server' if start else ''})"
 
-    def conversation(self, reference: str) -> "Conversation":
+    def conversation(self, reference: str, *, trashed: bool = False) -> "Conversation":
         """Return the conversation that a name, an id or a part of an id stands for.
 
+        trashed: it may be deleted. A part is one of an id in the trash.
         Only for what can be a part of an id something is sent. A name that is spelled like one goes
         first. Raises CommandError if no id among the newest has this part, or several have it.
         """
         if is_id(reference):
             return self.client.conversation(reference.lower())
+        if trashed and (held := self.held(reference)):
+            return self.client.conversation(held.conversation_id)
         named = self.client.named(reference)
         if not is_part(reference):
             return named
@@ -88,6 +92,9 @@ class Shell:
                 raise
         else:
             return named
+        if trashed:
+            ids = (one.id for one in self.client.trash())
+            return self.client.conversation(id_with(reference, ids, "your trash, and is no name"))
         newest = self.client.conversations(
             mode="all", order="created", ancestry="all", archived="include", page_rows=PAGE_ROWS
         )
@@ -126,17 +133,32 @@ class Shell:
         made = self.client.api.set_name(
             name=name, conversation_id=conversation_id, expect_revision=held.revision if held else 0
         )
-        if held is not None and not held.deleted and held.conversation_id != conversation_id:
-            self.say_where_it_was(name, held.conversation_id)
+        if held is None:
+            self.note("name", name=name, was=None, now=conversation_id)
+        elif held.conversation_id != conversation_id:
+            self.say_where_it_was(name, held.conversation_id, conversation_id, deleted=bool(held.deleted))
         return made
 
-    def say_where_it_was(self, name: str, conversation_id: str) -> None:
-        """Tell how a move of a name is undone."""
-        self.say(f"{name} was at {conversation_id}: `{self.line('name', name, conversation_id)}`")
+    def note(self, what: str, **step: Any) -> None:
+        """Remember a change for `forklore undo`. what, step: as of `undoing.Step`."""
+        self._steps.append({"what": what, **step})
 
-    def say_what_was_current(self, conversation_id: str) -> None:
+    def say_where_it_was(
+        self, name: str, was: str, now: str | None, *, deleted: bool = False, data: Any = None
+    ) -> None:
+        """Tell how a move of a name is undone.
+
+        now: None if the name is deleted; data: what it had then. deleted: whether what it pointed
+        to is deleted.
+        """
+        self.note("name", name=name, was=was, now=now, data=data)
+        if not deleted:
+            self.say(f"{name} was at {was}: `{self.line('name', name, was)}`")
+
+    def say_what_was_current(self, was: str, now: str) -> None:
         """Tell how the choice of another current branch is undone."""
-        self.say(f"{conversation_id} was the current branch: `{self.line('switch', conversation_id)}`")
+        self.note("current", was=was, now=now)
+        self.say(f"{was} was the current branch: `{self.line('switch', was)}`")
 
     def line(self, command: str, *arguments: str) -> str:
         """Return a command line for the same service. It shows no token and no API key."""
@@ -153,6 +175,10 @@ class Shell:
     def close(self) -> None:
         """Stop the client and wait for the pager."""
         try:
+            if self._steps:
+                from forklore.cli.undoing import note  # only what changes something needs it
+
+                note(self, self._steps)
             self.out.close()
         finally:
             if self._client is not None:

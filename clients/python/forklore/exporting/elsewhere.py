@@ -12,10 +12,11 @@ from forklore.client import jsontext
 from forklore.client.generated.results import AttachedFile, ConversationDetails, Entry
 from forklore.client.messages import role_of, said_at
 from forklore.client.parts import OF_MESSAGE, Part, attached_in, files_in, is_shown, line_of, parts_in
-from forklore.client.spoken import HISTORY, said, text_in
+from forklore.client.spoken import HISTORY, is_parts, said, text_in
 from forklore.exporting.bytes_within import Files, Inline, inline_of
 
 _ROLES = {"user": "user", "ai": "assistant", "system": "system", "tool": "tool"}
+_TEXTS = ("input_text", "output_text")
 _OF_TOOLS = ("thinking", "tool_use", "tool_result")
 
 
@@ -90,11 +91,9 @@ def turns_of(entries: Iterable[Entry]) -> Iterator[Turn]:
         if entry.erased or not is_shown(entry):
             continue
         first = entry.content[0]
-        is_plain = (
-            entry.content_type == HISTORY and isinstance(first, Mapping) and not first.keys() - OF_MESSAGE
-        )
+        is_plain = entry.content_type == HISTORY and isinstance(first, Mapping) and _is_message(first)
         words: list[Part] = [{"type": "text", "text": text_in(first) or ""}]
-        parts = list(parts_in({**first, "attachments": []})) if is_plain else words
+        parts = _parts_in(first) if is_plain else words
         role = _ROLES.get(role_of(entry) or "", "assistant")
         files = entry.attachments
         lost = [one for one in attached_in(first) if one.get("id") not in {file.id for file in files}]
@@ -102,6 +101,21 @@ def turns_of(entries: Iterable[Entry]) -> Iterator[Turn]:
         kept = [ids[key] for key in source.get("kept", ()) if key in ids]
         lost = lost if is_plain else []
         yield Turn(entry.id, role, said_at(entry), parts, files, lost, source, kept, entry.key or "")
+
+
+def _is_message(held: Mapping[str, Any]) -> bool:
+    return not held.keys() - (OF_MESSAGE | {"content"} if is_parts(held.get("content")) else OF_MESSAGE)
+
+
+def _parts_in(message: Mapping[str, Any]) -> list[Part]:
+    """Return what a message says, but for its files.
+
+    Its `content` has parts as providers send them.
+    """
+    content = message.get("content")
+    given = content if is_parts(content) else []
+    sent = [{"type": "text", "text": one["text"]} if one.get("type") in _TEXTS else one for one in given]
+    return [*parts_in({**message, "attachments": []}), *sent]
 
 
 Lines = Iterator[str]

@@ -21,6 +21,7 @@ class Conversations(Deleting):
         before = changed.said.get("updatedAt") or ""
         require(r.if_match in (None, before), *CONFLICT, reason="stale", updatedAt=before)
         changed.said |= {name: r.given[name] for name in SAID if name in r.given}
+        changed.changes += 1
         changed.titled_by = "" if "title" in r.given else changed.titled_by
         changed.said["updatedAt"] = max(before, chosen.get("updatedAt", NOT_CHOSEN))
         return 200, self._shown(r, changed)
@@ -34,6 +35,7 @@ class Conversations(Deleting):
             rest = {n: v for n, v in (scored.said.get("metadata") or {}).items() if n != "score"}
             scored.said["metadata"] = rest | ({} if score is None else {"score": score})
             scored.said["updatedAt"] = None
+            scored.changes += 1
         return 204, None
 
     def list_conversations(self, r: Request, chosen: Json) -> Outcome:

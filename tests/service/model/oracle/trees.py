@@ -82,6 +82,7 @@ class Conversation:
     """A root, or a fork that shows the first entries of its source.
 
     said: its other fields. titled_by: whose words the title is. previewed: what the preview shows.
+    changes: how often somebody has changed what is said of it.
     """
 
     id: str
@@ -92,6 +93,7 @@ class Conversation:
     own: list[Entry] = field(default_factory=list)
     said: Json = field(default_factory=dict)
     titled_by: str = ""
+    changes: int = 0
     previewed: Entry | None = None
     totals: Json = field(default_factory=lambda: dict.fromkeys(("entries", *COUNTED), Decimal()))
     is_removed: bool = False

@@ -74,6 +74,6 @@ def register(app: typer.Typer) -> None:
             else:
                 shell.out.line((one.id, "yellow"))
         if move_name:
-            shell.say_where_it_was(conversation, source.id)
+            shell.say_where_it_was(conversation, source.id, made[0].id)
         if current is not None:
-            shell.say_what_was_current(current)
+            shell.say_what_was_current(current, made[0].id)

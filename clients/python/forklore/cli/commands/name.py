@@ -11,7 +11,6 @@ from forklore.cli.parameters import Yes
 from forklore.cli.references import check_name
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
-from forklore.client.errors import ConflictError
 from forklore.client.generated.results import Name
 
 
@@ -83,13 +82,11 @@ def _moved_back(shell: Shell, held: Name) -> Name:
 
 def _renamed(shell: Shell, held: Name, new: str) -> Name:
     """Return a new name with what the old one has, which is deleted then."""
-    made = shell.client.api.set_name(
-        name=new, conversation_id=held.conversation_id, data=held.data, expect_revision=0
-    )
-    try:
-        shell.client.delete_name(held)
-    except ConflictError as error:
-        raise CommandError(f"{held.name} has moved meanwhile, and stays beside {new}", REFUSED) from error
+    from forklore.cli.undoing import rename
+
+    made = rename(shell, held, new)
+    shell.note("spelling", was=held.name, now=new, conversationId=held.conversation_id)
+    shell.say(f"it was {held.name}: `{shell.line('undo')}`")
     return made
 
 
@@ -102,6 +99,5 @@ def _delete(shell: Shell, name: str, *, yes: bool) -> int | None:
         shell.out.result({"name": name, "deleted": True})
     else:
         shell.out.line("deleted ", (name, "cyan"))
-    if not held.deleted:
-        shell.say_where_it_was(name, held.conversation_id)
+    shell.say_where_it_was(name, held.conversation_id, None, deleted=bool(held.deleted), data=held.data)
     return None

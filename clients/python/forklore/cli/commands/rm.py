@@ -19,10 +19,10 @@ def register(app: typer.Typer) -> None:
     def rm(
         shell: Shell, conversation: ConversationArgument, for_good: ForGood = False, yes: Yes = False
     ) -> int | None:
-        """Delete the whole fork tree of a conversation, and the name that it is given by.
+        """Delete the whole fork tree of a conversation.
 
         All its branches go, and every tree that was started from it. While `forklore trash` lists
-        it, `forklore undelete` brings all back, but for the name. `forklore branch -d` deletes one
-        branch, for good.
+        it, `forklore undelete` brings all back; its names stay for that. With --for-good the name
+        goes that it is given by. `forklore branch -d` deletes one branch, for good.
         """
         return delete(shell, conversation, whole=True, yes=yes, for_good=for_good)

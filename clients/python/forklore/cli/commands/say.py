@@ -96,7 +96,7 @@ def register(app: typer.Typer) -> None:
         if talk.name is not None and entry.parent_id is None and not new:
             _tell_of_new(shell, talk, entry)
         if current is not None and current != entry.conversation_id:
-            shell.say_what_was_current(current)
+            shell.say_what_was_current(current, entry.conversation_id)
 
 
 def _uploaded(shell: Shell, path: Path) -> AttachedFile:

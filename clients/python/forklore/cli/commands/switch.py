@@ -43,4 +43,4 @@ def register(app: typer.Typer) -> None:
             pointing = "" if name is None else f", and {name} points to it"
             shell.out.line((chosen.id, "yellow"), f" is the current branch{pointing}")
         if current is not None and current != chosen.id:
-            shell.say_what_was_current(current)
+            shell.say_what_was_current(current, chosen.id)

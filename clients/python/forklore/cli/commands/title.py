@@ -29,7 +29,12 @@ def register(app: typer.Typer) -> None:
         if text == "":
             raise CommandError("the title is empty: --clear takes it away")
         titled = shell.conversation(conversation)
-        found = titled.details() if text is None and not clear else titled.update(title=text)
+        found = titled.details()
+        if text is not None or clear:
+            was, found = found.title, titled.update(title=text)
+            if was != found.title:
+                shell.note("title", conversationId=found.id, was=was, now=found.title)
+                shell.say(f"{'it was ' + repr(was) if was else 'it had no title'}: `{shell.line('undo')}`")
         if shell.out.is_json:
             shell.out.result(found)
         elif found.title is not None:

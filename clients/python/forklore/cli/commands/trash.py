@@ -1,4 +1,4 @@
-"""`forklore trash` and `forklore undelete`: deleted fork trees that can be restored."""
+"""`forklore trash`, `undelete` and `undo`: what was deleted, or done last, and its way back."""
 
 from datetime import UTC, datetime, timedelta
 from math import ceil
@@ -42,15 +42,29 @@ def register(app: typer.Typer) -> None:
 
     @command(app, "undelete", example="forklore undelete trip")
     def undelete(shell: Shell, conversation: ConversationArgument) -> None:
-        """Restore a deleted fork tree, with all that was deleted with it.
-
-        A name that `forklore rm` has deleted with it is not made again.
-        """
-        restored = shell.conversation(conversation).restore()
+        """Restore a deleted fork tree, with all that was deleted with it, and its names."""
+        restored = shell.conversation(conversation, trashed=True).restore()
         if shell.out.is_json:
             shell.out.result(restored)
         else:
             shell.out.line("restored ", (restored.id, "yellow"), f"  {restored.title or ''}")
+
+    @command(app, "undo", example="forklore undo")
+    def undo(shell: Shell) -> None:
+        """Take back your last deletion, promotion, new title, or move of a name.
+
+        It is what the command line did last on this machine, for this service and user; once more
+        takes back what was done before that. What somebody has changed since stays as it is. A
+        deleted branch does not come back, and of trees only what `forklore trash` lists.
+        """
+        from forklore.cli.undoing import take_back
+
+        done = take_back(shell)
+        if shell.out.is_json:
+            shell.out.result({"undone": done})
+        else:
+            for one in done:
+                shell.out.line(one)
 
 
 def _days_left(time: str) -> int:

@@ -780,12 +780,13 @@ class AsyncConversation:
             name=name, conversation_id=await self.resolve(), expect_revision=expect_revision
         )
 
-    async def delete(self) -> None:
+    async def delete(self) -> "AsyncConversation":
         """Delete this branch. Other branches keep what they show; with the last one the tree goes.
 
-        A name that points here stays: the next append by it makes a new conversation.
+        A name that points here stays: the next append by it makes a new conversation. Return the
+        conversation by its id, as `delete_tree` does: a tree comes back, a single branch does not.
         """
-        await self._api.delete_conversation(await self.resolve(), scope="branch")
+        return await self._delete("branch", for_good=None)
 
     async def delete_tree(self, *, for_good: bool | None = None) -> "AsyncConversation":
         """Delete the whole fork tree, and every tree that was started from it.
@@ -793,8 +794,13 @@ class AsyncConversation:
         Return the conversation by its id: its `restore` brings all back while the tree is in the
         trash of the service. for_good: it is not put there, or is taken out.
         """
+        return await self._delete("tree", for_good=for_good)
+
+    async def _delete(
+        self, scope: Literal["tree", "branch"], *, for_good: bool | None
+    ) -> "AsyncConversation":
         deleted = AsyncConversation(self._api, await self.resolve())
-        await self._api.delete_conversation(deleted.id, scope="tree", for_good=for_good)
+        await self._api.delete_conversation(deleted.id, scope=scope, for_good=for_good)
         return deleted
 
     async def restore(self) -> results.ConversationDetails:

@@ -773,12 +773,13 @@ class Conversation:
         """
         return self._api.set_name(name=name, conversation_id=self.resolve(), expect_revision=expect_revision)
 
-    def delete(self) -> None:
+    def delete(self) -> "Conversation":
         """Delete this branch. Other branches keep what they show; with the last one the tree goes.
 
-        A name that points here stays: the next append by it makes a new conversation.
+        A name that points here stays: the next append by it makes a new conversation. Return the
+        conversation by its id, as `delete_tree` does: a tree comes back, a single branch does not.
         """
-        self._api.delete_conversation(self.resolve(), scope="branch")
+        return self._delete("branch", for_good=None)
 
     def delete_tree(self, *, for_good: bool | None = None) -> "Conversation":
         """Delete the whole fork tree, and every tree that was started from it.
@@ -786,8 +787,11 @@ class Conversation:
         Return the conversation by its id: its `restore` brings all back while the tree is in the
         trash of the service. for_good: it is not put there, or is taken out.
         """
+        return self._delete("tree", for_good=for_good)
+
+    def _delete(self, scope: Literal["tree", "branch"], *, for_good: bool | None) -> "Conversation":
         deleted = Conversation(self._api, self.resolve())
-        self._api.delete_conversation(deleted.id, scope="tree", for_good=for_good)
+        self._api.delete_conversation(deleted.id, scope=scope, for_good=for_good)
         return deleted
 
     def restore(self) -> results.ConversationDetails:
