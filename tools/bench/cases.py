@@ -180,6 +180,11 @@ def _with_child(level: str | None = None) -> Callable[[World], dict[str, Any]]:
     return given
 
 
+def _parent(world: World) -> dict[str, Any]:
+    """Return a request about a tree of one entry that has started another one."""
+    return {"conversationId": _with_child()(world)["conversationId"]}
+
+
 def _let_in(world: World) -> dict[str, Any]:
     """Return a request that lets a user into a tree of one entry, and into its child."""
     made = {"conversationId": _with_child()(world)["conversationId"], "userId": world.new_id()}
@@ -576,6 +581,8 @@ CASES: dict[str, Case] = {
     "delete, into the trash": Case(
         "deleteConversation", lambda world: {"conversationId": _small(world)}, days=DAYS
     ),
+    "delete, with a child": Case("deleteConversation", _parent),
+    "delete, with a child, into the trash": Case("deleteConversation", _parent, days=DAYS),
     "delete, what is in the trash": Case("deleteConversation", lambda w: {"conversationId": _trashed(w)}),
     "restore": Case("restoreConversation", lambda w: {"conversationId": _trashed(w)}),
     "trash": Case("listTrash", lambda _: {"limit": ROWS}),
