@@ -8,7 +8,7 @@ fork=$(call alice POST "/conversations/$root/fork" '{}' | field id)
 by=', "startedByConversationId": "'$root'"'
 call alice POST "/conversations/$task/entries" "$(message USER 'And this.' "$by")" > /dev/null
 
-# Any conversation of the tree may be named; it cannot be undone.
+# Any conversation of the tree may be named. trash.sh takes it back.
 echo "delete: $(status alice DELETE "/conversations/$fork")"
 for each in "$root" "$fork" "$task"; do
   echo "read: $(status alice GET "/conversations/$each/entries")"

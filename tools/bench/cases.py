@@ -130,6 +130,17 @@ def _erasure(world: World) -> dict[str, Any]:
     return {"erasureId": world.ask("adminEraseUser", ADMIN, userId=world.new_id()).body["id"]}
 
 
+def _linked(*names: str) -> Callable[[World], dict[str, Any]]:
+    """Return a request about a link that was just made. names: of what it gives of that."""
+
+    def given(world: World) -> dict[str, Any]:
+        made = world.ask("createLink", **subject(world)).body
+        known = {**subject(world), "linkId": made["id"], "secret": made["secret"]}
+        return {name: known[name] for name in names}
+
+    return given
+
+
 def _offers(world: World) -> dict[str, Any]:
     _offered(world)
     return {"role": "all"}
@@ -167,6 +178,11 @@ def _with_child(level: str | None = None) -> Callable[[World], dict[str, Any]]:
         return {"conversationId": parent, "userId": "bob", **({"accessLevel": level} if level else {})}
 
     return given
+
+
+def _parent(world: World) -> dict[str, Any]:
+    """Return a request about a tree of one entry that has started another one."""
+    return {"conversationId": _with_child()(world)["conversationId"]}
 
 
 def _let_in(world: World) -> dict[str, Any]:
@@ -565,6 +581,8 @@ CASES: dict[str, Case] = {
     "delete, into the trash": Case(
         "deleteConversation", lambda world: {"conversationId": _small(world)}, days=DAYS
     ),
+    "delete, with a child": Case("deleteConversation", _parent),
+    "delete, with a child, into the trash": Case("deleteConversation", _parent, days=DAYS),
     "delete, what is in the trash": Case("deleteConversation", lambda w: {"conversationId": _trashed(w)}),
     "restore": Case("restoreConversation", lambda w: {"conversationId": _trashed(w)}),
     "trash": Case("listTrash", lambda _: {"limit": ROWS}),
@@ -624,6 +642,10 @@ CASES: dict[str, Case] = {
     "show an attachment": Case("getAttachment", _shown_file),
     "show an attachment, other member": Case("getAttachment", _shown_file, caller=BOB),
     "admin: attachments": Case("adminListAttachments", lambda _: {"userId": "ann"}, caller=ADMIN),
+    "end a link": Case("deleteLink", _linked("conversationId", "linkId")),
+    "open a link": Case("openLink", _linked("secret")),
+    "read by a link": Case("listLinkedEntries", _linked("secret")),
+    "admin: end a link": Case("adminDeleteLink", _linked("conversationId", "linkId"), caller=ADMIN),
     "admin: show an attachment": Case("adminGetAttachment", _shown_file, caller=ADMIN),
     "admin: remove an attachment": Case("adminRemoveAttachment", _shown_file, caller=ADMIN),
     "admin: show an answer": Case("adminGetAnswer", _begun(), caller=ADMIN),

@@ -36,6 +36,11 @@ ATTACHMENT_INLINE_BYTES_MAX = 999_999
 """Of an attachment that is sent in the request, where three bytes are four letters."""
 ATTACHMENTS_PER_ENTRY_MAX = 10
 ATTACHMENT_NAME_BYTES_MAX = 255
+LINK_DAYS_MAX = 365
+LINKS_MAX = 100
+"""Of one fork tree: links for readers that have not ended."""
+LINK_REQUESTS_PER_MINUTE = 600
+"""By one link, where a deployment has no limit of the requests of a user."""
 WAIT_SECONDS_MAX = 20
 """How long a request may ask to be held until its answer is another one. Lambda holds none."""
 PINS_MAX = 50

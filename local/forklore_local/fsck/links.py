@@ -1,4 +1,4 @@
-"""Items that refer to other items: children, transfers, and records of answered requests."""
+"""Items that refer to others: children, transfers, links for readers, records of requests."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -21,6 +21,7 @@ def check(survey: Survey) -> Iterator[Finding]:
         if tree.group is not None and tree.keeps_rest:
             yield from _origin(tree, survey)
             yield from _transfer(tree)
+            yield from _reader_links(tree)
             yield from _trash(tree, survey)
     yield from _children(survey)
     for record in survey.records:
@@ -92,6 +93,17 @@ def _transfer(tree: Tree) -> Iterator[Finding]:
         yield Finding(
             key, "wrong_xfer", "it is not an offer from the owner to another member", 9, tree.group_id
         )
+
+
+def _reader_links(tree: Tree) -> Iterator[Finding]:
+    """Yield the links for readers that lead nowhere."""
+    for link in tree.links.values():
+        of, key = link.conversation_id, keys.link(tree.group_id, link.link_id)
+        if of not in tree.conversations:
+            if of not in tree.to_prune:
+                yield Finding(key, "wrong_link", "the tree has no such conversation", 24, tree.group_id)
+        elif link.up_to and tree.keeps_entries and not is_shown(tree, of, link.up_to):
+            yield Finding(key, "wrong_link", "the conversation does not show the entry", 24, tree.group_id)
 
 
 def _trash(tree: Tree, survey: Survey) -> Iterator[Finding]:

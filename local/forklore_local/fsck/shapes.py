@@ -19,6 +19,7 @@ class Kind(StrEnum):
     TREE = "tree"
     GONE = "gone"
     MEM = "mem"
+    LINK = "link"
     ENTRY = "entry"
     KEY = "key"
     SHELF = "shelf"
@@ -94,6 +95,7 @@ SHAPES = {
     Kind.TREE: _shape("", "L1:S"),
     Kind.GONE: _shape("removedAt:S nonce:S", "L1:S answer:S imported:BOOL"),
     Kind.MEM: _shape("userId:S level:S createdAt:S", "nonce:S archived:BOOL"),
+    Kind.LINK: _shape("conversation:S createdAt:S ttl:N", "upTo:S userIds:BOOL stays:BOOL opens:N"),
     Kind.ENTRY: _shape(
         "L1:S userId:S contentType:S size:N nonce:S",
         "clientId:S agentId:S epoch:N usage:S metadata:S body:B chunks:N prev:B turn:B key:S mergedFrom:S"
@@ -151,6 +153,7 @@ _IN_TREE = {
     "TREE": Kind.TREE,
     "GONE": Kind.GONE,
     "MEM": Kind.MEM,
+    "LINK": Kind.LINK,
     "KEY": Kind.KEY,
     "VEC": Kind.VEC,
     "CHILD": Kind.CHILD,

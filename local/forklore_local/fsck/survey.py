@@ -21,12 +21,13 @@ from forklore_service.domain.epochs import NO_ELEMENTS, hash_of
 from forklore_service.domain.erasures import NO_CONTENT, PSEUDONYM_PREFIX, SEGMENTS, Erasure
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import CHANNEL_LETTERS, Key
+from forklore_service.domain.links import DAY_SECONDS
 from forklore_service.domain.meaning import PIECES_MAX
 from forklore_service.domain.model import Channel, JobKind, TokenUsage
 from forklore_service.domain.names import is_name
 from forklore_service.domain.rate import window_of
 from forklore_service.errors import ForkloreError
-from forklore_service.limits import PINS_MAX
+from forklore_service.limits import LINK_DAYS_MAX, PINS_MAX
 from forklore_service.storage import bodies, items, schema
 from forklore_service.storage.actions.conversation import RETIRED_SECONDS
 from forklore_service.storage.actions.idempotency import IDEMPOTENCY_SECONDS
@@ -231,6 +232,16 @@ class Survey:
         member = items.member(item)
         _require(is_time(member.created_at) and keys.member(key.partition, member.user_id) == key)
         self._tree(key).members[member.user_id] = member
+
+    def _link(self, key: Key, item: Item) -> None:
+        link = items.link(item, now_s=0)
+        assert link is not None
+        _require(ids.is_uuid(link.link_id) and is_time(link.created_at))
+        _require(ids.is_uuid(link.conversation_id) and link.opens >= 0)
+        _require(link.up_to is None or ids.is_entry_id(link.up_to))
+        self._require_ttl(key, link.ttl, LINK_DAYS_MAX * DAY_SECONDS)
+        if link.is_open(now_s=self.now_s):
+            self._tree(key).links[link.link_id] = link
 
     def _entry(self, key: Key, item: Item) -> None:
         entry_id = EntryId(sys.intern(keys.entry_id_of(key.sort)))
@@ -508,6 +519,7 @@ _TAKE: dict[Kind, Callable[[Survey, Key, Item], Any]] = {
     Kind.TREE: Survey._listed,
     Kind.GONE: Survey._remnant,
     Kind.MEM: Survey._member,
+    Kind.LINK: Survey._link,
     Kind.ENTRY: Survey._entry,
     Kind.KEY: Survey._entry_key,
     Kind.VEC: Survey._vector,

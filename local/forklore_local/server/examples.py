@@ -31,6 +31,7 @@ _TRANSFER_ID = "019a5c20-3e10-7b5d-8a44-d1e2f3a4b5c6"
 _ERASURE_ID = "019a5c23-1a20-7c4e-9b37-0f1e2d3c4b5a"
 _ANSWER_ID = "019a5c1e-ac38-7d45-8f02-7e6d5c4b3a29"
 _ATTACHMENT_ID = "019a5c1e-a9f0-7c63-8b25-3d4e5f6a7b8c"
+_SECRET = "AZpcHntAfD2eIU-NK2ocBZ2pRk0yVw3nq8H1tJxYb6c"
 _AT = "2025-11-07T10:30:00.000Z"
 _METRICS = {
     "entries": 1,
@@ -38,6 +39,17 @@ _METRICS = {
     "outputTokens": 0,
     "cachedInputTokens": 0,
     "costUsd": 0.00036,
+}
+_LINK: Json = {
+    "id": "9da9464d-3257-0de7-abc1-f5b49c586fa7",
+    "conversationId": _ID,
+    "allForks": False,
+    "upToEntryId": _ENTRY_ID,
+    "userIds": False,
+    "keepOnTransfer": False,
+    "opens": 3,
+    "createdAt": _AT,
+    "endsAt": "2025-12-07T10:30:00.000Z",
 }
 _CONVERSATION: Json = {
     "id": _ID,
@@ -255,6 +267,7 @@ BODIES: dict[type[BaseModel], Json] = {
     },
     conversation_requests.SearchConversations: {"query": "two nights", "limit": 20},
     sharing_requests.ShareConversation: {"userId": _MEMBER_ID, "accessLevel": "reader"},
+    sharing_requests.CreateLink: {"days": 30, "upToEntryId": _ENTRY_ID},
     sharing_requests.UpdateMembership: {"accessLevel": "manager"},
     sharing_requests.RequestTransfer: {"conversationId": _ID, "newOwnerUserId": _MEMBER_ID},
     requests.NoFields: {},
@@ -375,6 +388,25 @@ ANSWERS: dict[type[BaseModel], Json] = {
     answer_models.SearchPage: {"data": [_HIT], "afterCursor": None, "complete": True},
     answer_models.Synced: _SYNCED,
     answer_models.Entries: {"data": [_COPIED]},
+    answer_models.CreatedLink: {**_LINK, "opens": 0, "secret": _SECRET},
+    answer_models.LinkPage: {"data": [_LINK], "afterCursor": None},
+    answer_models.LinkedConversation: {
+        "conversationId": _ID,
+        "title": "Weekend in Lisbon",
+        "allForks": False,
+        "endsAt": _LINK["endsAt"],
+    },
+    answer_models.LinkedEntryPage: {
+        "data": [
+            {
+                name: held
+                for name, held in _ENTRY.items()
+                if name in ("id", "createdAt", "contentType", "content")
+            }
+        ],
+        "afterCursor": None,
+        "beforeCursor": None,
+    },
     answer_models.Membership: _MEMBER,
     answer_models.ChangedMembership: {**_MEMBER, "children": 1},
     answer_models.RemovedMembership: {"children": 1},
@@ -429,6 +461,8 @@ IN_PATHS = {
     "userId": _MEMBER_ID,
     "answerId": _ANSWER_ID,
     "transferId": _TRANSFER_ID,
+    "linkId": _LINK["id"],
+    "secret": _SECRET,
     "erasureId": _ERASURE_ID,
     "attachmentId": _ATTACHMENT_ID,
 }

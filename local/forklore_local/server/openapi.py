@@ -185,12 +185,13 @@ def _needs_body(schema: Json) -> bool:
 def _path_parameters(operation: Operation) -> list[Json]:
     schema: Json = {"type": "string", "pattern": UUID_PATTERN}
     user: Json = {"type": "string", "pattern": "^[A-Za-z0-9_.@:+-]+$", "maxLength": 255}
+    secret: Json = {"type": "string", "pattern": "^[A-Za-z0-9_-]{43}$"}
     return [
         {
             "name": name,
             "in": "path",
             "required": True,
-            "schema": user if name == "userId" else schema,
+            "schema": {"userId": user, "secret": secret}.get(name, schema),
             "example": examples.IN_PATHS[name],
         }
         for name in operation.path_names

@@ -790,6 +790,27 @@ CORRUPTIONS = [
         "wrong_xfer",
         lambda m: (m.take(keys.member(ROOT, "bob"), m.mine("bob")), m.add(keys.group(ROOT), "members", -1)),
     ),
+    # Links for readers
+    a(
+        "a link to a conversation that is not there",
+        "wrong_link",
+        lambda m: m.change(m.key(Kind.LINK, ROOT), conversation=text(STRANGER)),
+    ),
+    a(
+        "a link up to an entry that is not there",
+        "wrong_link",
+        lambda m: m.change(m.key(Kind.LINK, ROOT), upTo=text(LATE)),
+    ),
+    a(
+        "a link without its time",
+        "malformed_link",
+        lambda m: m.change(m.key(Kind.LINK, ROOT), createdAt=text("now")),
+    ),
+    a(
+        "a link that ends in two years",
+        "wrong_ttl",
+        lambda m: m.change(m.key(Kind.LINK, ROOT), ttl=number(m.now_s + 730 * DAY_S)),
+    ),
     # Children
     a("a child is missing in its parent's list", "missing_child", lambda m: m.take(m.key(Kind.CHILD, CHILD))),
     a(

@@ -205,6 +205,9 @@ def _main_tree(process: Process) -> World:
     offered = process.ask("requestTransfer", ANN, conversationId=ROOT, newOwnerUserId="bob")
     assert offered.status == 201, offered
     assert process.ask("archiveConversation", BOB, conversationId=ROOT).status == 204
+    shown: dict[str, Any] = {"upToEntryId": large, "userIds": True}
+    linked = process.ask("createLink", ANN, conversationId=ROOT, keepOnTransfer=True, **shown)
+    assert process.ask("openLink", ANN, secret=linked.body["secret"]).status == 200
     for pinned in (ROOT, FORK, PLAIN):
         assert process.ask("pinConversation", BOB, conversationId=pinned).status == 204
     _move(process.table, ROOT, "eve/#")

@@ -25,6 +25,7 @@ WITHOUT_EFFECT = frozenset({"missing"})
 TEXTS: Mapping[str, str] = {
     "query": "one of",
     "userId": "ann",
+    "conversationId": "00000000-0000-4000-8000-000000000002",
     "name": "trip again",
     "prefix": "trip",
     "channel": "history",

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from operator import itemgetter
 from typing import Any
 
@@ -178,6 +179,8 @@ CASES = [
     Case("syncContext", instead=AS_CONTEXT | {"content": ["another"]}),
     Case("shareConversation", instead={"userId": "zoe"}),
     Case("updateMembership"),
+    Case("createLink", ("allForks",)),
+    Case("createLink", ("upToEntryId",)),
     Case("requestTransfer"),
     Case("uploadAttachment", instead=PHOTO),
 ]
@@ -199,9 +202,16 @@ SHOWN_AS: Mapping[str, Mapping[str, str]] = {
     "requestTransfer": {"userId": "fromUserId", "newOwnerUserId": "toUserId"},
 }
 """The fields that an answer shows by another name."""
+
+
+def day_of(at: str) -> date:
+    return date.fromisoformat(at[:10])
+
+
 SEEN_BY: Mapping[str, Callable[[Json], Json]] = {
     "indexedContent": lambda shown: None if "indexedContent" in shown else "some indexedContent",
     "resetMetrics": lambda shown: shown["metrics"]["entries"] == 0,
+    "days": lambda shown: (day_of(shown["endsAt"]) - day_of(shown["createdAt"])).days,
     "promote": itemgetter("isCurrent"),
     "count": lambda shown: len(shown["equal"]),
     "atKey": lambda shown: VALUES["atKey"] if "forkedAtEntryId" in shown else None,
@@ -308,6 +318,9 @@ def read_again(world: World, case: Case, answer: Answer) -> list[Json]:
             return [{**part, **made} for part in (log["parts"][0], log["parts"][-1])]
         case answer_models.UploadedAttachment:
             return [made, world.send(Ask("GET", f"/v1/attachments/{made['id']}")).json]
+        case answer_models.CreatedLink:
+            rows = world.send(Ask("GET", f"/v1/conversations/{ROOT}/links")).json["data"]
+            return [made, *(row for row in rows if row["id"] == made["id"])]
         case answer_models.Transfer:
             return [made, world.send(show_transfer(made["id"])).json]
         case _:

@@ -63,6 +63,8 @@ WITHOUT_AUDITOR = {
     "checkHealth": "it asks nothing of the table",
     "listTransfers": "a transfer is between two users",
     "getTransfer": "a transfer is between two users",
+    "openLink": "an auditor opens the conversation",
+    "listLinkedEntries": "an auditor lists the entries of the conversation",
     "listEntriesByName": "an auditor looks the name up, and lists the entries of its conversation",
 }
 """What a user may ask for and an auditor may not, and why."""
@@ -112,6 +114,9 @@ def world() -> Iterator[World]:
                 assert world.send(uploaded).status == 201
         for name in ("one of Bob", "another of Bob"):
             assert world.send(point(name, FOREIGN, user="bob")).status == 200
+        for _ in range(2):
+            linked = world.send(Ask("POST", f"/v1/conversations/{ROOT}/links", {"allForks": True}))
+            world.made["secret"] = linked.json["secret"]
         for number in (101, 102, 103, 104):
             user, deleted = ("ann", "bob")[number % 2], conversation_id(number)
             world.send(create({"id": deleted}, user=user))
@@ -130,7 +135,7 @@ def ask_page(world: World, operation: Operation, query: Mapping[str, Any], *, of
     spelled = {
         name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()
     }
-    path = operation.path.replace("{conversationId}", of)
+    path = operation.path.replace("{conversationId}", of).replace("{secret}", world.made["secret"])
     user = "aude" if operation.role else "ann"
     agent = None if operation.role else "planner"
     return world.send(Ask("GET", path, query=urlencode(world.named(spelled)), user=user, agent=agent))
@@ -169,6 +174,7 @@ def test_the_lists_are_found() -> None:
     assert {one.name for one in LISTS} - {one.name for one in OWN_CURSORS} == {
         "listEntries",
         "listEntriesByName",
+        "listLinkedEntries",
         "adminListEntries",
     }
     assert {("listConversations", "mode"), ("adminListConversations", "userId")} <= {

@@ -78,7 +78,7 @@ class Tree:
     """A child with members of every kind. transfer: the pending transfer's id, or an unused id.
 
     erasure: the id of an erasure of somebody else. answer: that of the owner's open answer.
-    photo: that of an attachment.
+    photo: that of an attachment. link, secret: of a link for readers.
     """
 
     conversation: str
@@ -87,6 +87,8 @@ class Tree:
     entry: str = ""
     answer: str = ""
     photo: str = ""
+    link: str = ""
+    secret: str = ""
 
     def asked(self, operation: str) -> Step:
         """Return the sample of the operation's card, for this tree."""
@@ -97,6 +99,8 @@ class Tree:
             "erasure": self.erasure,
             "answer": self.answer,
             "photo": self.photo,
+            "link": self.link,
+            "secret": self.secret,
         }
         sample = CARDS[operation].sample.named(names)
         given = {name: held for name, held in sample.given.items() if name != "idempotencyKey"}
@@ -136,7 +140,8 @@ class World:
         photo = self.made("POST", "/v1/attachments", body=only).json["id"]
         shows = Step("appendEntry", SHOWN).named({"photo": photo}).given
         self.made("POST", f"/v1/conversations/{child}/entries", body=shows)
-        tree = Tree(child, fresh(), erasure, entry, fresh(), photo)
+        link = self.made("POST", f"/v1/conversations/{child}/links", body={"keepOnTransfer": True}).json
+        tree = Tree(child, fresh(), erasure, entry, fresh(), photo, link["id"], link["secret"])
         if with_answer:
             begun = self.made("POST", f"/v1/conversations/{child}/answers", agent=BOUND)
             tree = replace(tree, answer=begun.json["id"])

@@ -28,6 +28,7 @@ def tell(ask: Ask) -> list[tuple[Step, int, Any]]:
         status, body = ask(step.named(kept))
         if step.keep:
             kept[step.keep] = body["revision" if "revision" in body else "id"]
+            kept |= {name: body[name] for name in ("secret",) if name in body}
         told.append((step, status, _still(body, numbers)))
     return told
 
@@ -37,7 +38,7 @@ def _still(body: Any, numbers: dict[str, str]) -> Any:
         case dict():
             return {
                 name: f"a {name}"
-                if name in ("afterCursor", "revision", "url") and held
+                if name in ("afterCursor", "revision", "secret", "url") and held
                 else _still(held, numbers)
                 for name, held in body.items()
                 if name != "requestId"

@@ -32,6 +32,8 @@ CHANGED = ("tree", "clientId")
 FIXED = frozenset({"role", "channel", "accessLevel", "position", "mode", "ancestry", "epoch", "ifMatch"})
 """Fields whose valid values are fixed words of the API, or an id."""
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+OF_A_LINK = re.compile(r"(?<![\w-])[\w-]{43}(?![\w-])")
+"""The secret of a link, by its length."""
 
 
 TABLE = "forklore"
@@ -64,7 +66,12 @@ def leaks(lines: Lines) -> list[str]:
         line.pop("requestId", None)
         rest = json.dumps(line, ensure_ascii=False)
         secrets = [CANARY, *AGENTS.values()]
-        if any(secret in rest for secret in secrets) or UUID.search(rest) or not text.isprintable():
+        if (
+            any(secret in rest for secret in secrets)
+            or OF_A_LINK.search(rest)
+            or UUID.search(rest)
+            or not text.isprintable()
+        ):
             found.append(text)
     return found
 
@@ -76,6 +83,7 @@ def leaks(lines: Lines) -> list[str]:
         ("request", {"xRequestId": conversation_id(1)}, False),
         ("request", {"route": conversation_id(1)}, True),
         ("request", {"who": CANARY}, True),
+        ("request", {"path": "/v1/links/AAAAAAAAQACAAAAAAAAAAQAAAAAAAAAAAAAAAAAAAAA/entries"}, True),
         ("request", {"key": "key-of-planner"}, True),
         ("request", {CANARY: 1}, True),
         (f"said {CANARY}", {}, True),
@@ -109,7 +117,12 @@ def sown(value: Any, name: str = "") -> Any:
             }
         case list():
             return [sown(held, name) for held in value]
-        case str() if name in FIXED or UUID.fullmatch(value) or (name, value) in AS_THEY_ARE:
+        case str() if (
+            name in FIXED
+            or UUID.fullmatch(value)
+            or OF_A_LINK.fullmatch(value)
+            or (name, value) in AS_THEY_ARE
+        ):
             return value
         case str():
             return f"{value} {CANARY}"

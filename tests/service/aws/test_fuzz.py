@@ -393,6 +393,8 @@ ERASED_BY = "/v1/admin/erasures"
 ERASURES = ["<erasure>"] * 9 + [ROOT, "x", "a/b"]
 ANSWERS = ["<answer>"] * 9 + [ROOT, FRESH, "x", "a/b"]
 ATTACHED = ["<photo>"] * 9 + [ROOT, FRESH, "x", "a/b"]
+LINKS = ["<link>"] * 9 + [ROOT, FRESH, "x", "a/b"]
+SECRETS = ["<secret>"] * 9 + ["x" * 43, "x", "a/b"]
 UPLOADS = "/v1/attachments"
 TRANSFERS = ["<transfer>"] * 9 + [ROOT, FRESH, "x", "<first>", "a/b"]
 
@@ -412,6 +414,8 @@ def path_of(draw: st.DrawFn, operation: Operation) -> str:
     erasure = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ERASURES))
     answer = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ANSWERS))
     attached = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ATTACHED))
+    linked = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(LINKS))
+    secret = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(SECRETS))
     path = (
         operation.path.replace("{conversationId}", quote(made, safe=""))
         .replace("{userId}", quote(member, safe=""))
@@ -420,6 +424,8 @@ def path_of(draw: st.DrawFn, operation: Operation) -> str:
         .replace("{erasureId}", quote(erasure, safe="<>"))
         .replace("{answerId}", quote(answer, safe="<>"))
         .replace("{attachmentId}", quote(attached, safe="<>"))
+        .replace("{linkId}", quote(linked, safe="<>"))
+        .replace("{secret}", quote(secret, safe="<>"))
     )
     return path.replace("%25", "x")  # the gateway itself refuses an encoded per cent sign
 
@@ -486,6 +492,11 @@ def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
         listed = {name: value for name, value in made.items() if name != "children"}
         assert listed in members_of(world, ask)
         assert_kept(sent, made, "userId", "accessLevel")
+        return
+    if ask.path.endswith("/links"):
+        listed = exact(world.send(Ask("GET", ask.path, user=ask.user)).text)["data"]
+        assert {name: held for name, held in made.items() if name != "secret"} in listed
+        assert_kept(sent, made, "upToEntryId", "allForks", "userIds", "keepOnTransfer")
         return
     if "/ownership-transfers" in ask.path:
         if f"ended {made['id']}" in world.made:
@@ -605,6 +616,20 @@ def let_a_photo_be(world: World) -> None:
     world.made["photo"] = world.send(Ask("POST", UPLOADS, PHOTO)).json["id"]
 
 
+def let_few_links_be(world: World) -> None:
+    """End all links of the root's tree."""
+    of = f"/v1/conversations/{ROOT}/links"
+    for link in world.send(Ask("GET", of)).json["data"]:
+        assert world.send(Ask("DELETE", f"{of}/{link['id']}")).status == 204
+
+
+def let_a_link_be(world: World) -> None:
+    """Make a link to the whole tree of the root, in place of all others."""
+    let_few_links_be(world)
+    made = world.send(Ask("POST", f"/v1/conversations/{ROOT}/links", {"allForks": True})).json
+    world.made |= {"link": made["id"], "secret": made["secret"]}
+
+
 def let_no_answer_be_open(world: World) -> None:
     standing = world.send(show(ROOT)).json.get("answering")
     if standing:
@@ -631,6 +656,8 @@ PREPARED: Mapping[str, Callable[[World], None]] = {
         ("getAttachment", "getAttachmentContent", "adminGetAttachment", "adminRemoveAttachment"),
         let_a_photo_be,
     ),
+    **dict.fromkeys(("openLink", "listLinkedEntries", "deleteLink", "adminDeleteLink"), let_a_link_be),
+    "createLink": let_few_links_be,
     "getTransfer": let_one_be_pending,
     "deleteTransfer": let_one_be_pending,
     "acceptTransfer": let_one_be_pending,

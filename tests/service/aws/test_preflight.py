@@ -15,6 +15,8 @@ IDS = {
     "erasureId": ROOT,
     "answerId": ROOT,
     "attachmentId": ROOT,
+    "linkId": ROOT,
+    "secret": "a-secret",
 }
 
 

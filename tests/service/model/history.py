@@ -11,6 +11,7 @@ from tests.service.model.attaching import Attaching
 from tests.service.model.branching import Branching
 from tests.service.model.choices import CLIENTS, OF_DRAFTS, Choices
 from tests.service.model.comparing import Comparison
+from tests.service.model.linking import Linking
 from tests.service.model.naming import Naming
 from tests.service.model.oracle import LEVELS, Conversation
 from tests.service.model.reading import Reading
@@ -47,6 +48,9 @@ MOVES = {
     "request_transfer": 3,
     "accept_transfer": 2,
     "delete_transfer": 1,
+    "create_link": 2,
+    "manage_links": 2,
+    "read_by_link": 5,
     "replay": 8,
     "admin_delete": 1,
     "list_trash": 1,
@@ -128,6 +132,7 @@ class History:
         self._branching = Branching(self.both, self._choose, admins, self._post)
         self._naming = Naming(self.both, self._choose, admins, self._post)
         self._attaching = Attaching(self.both, self._choose, admins)
+        self._linking = Linking(self.both, self._choose, admins)
         self._answering = Answering(self.both, self._choose, admins, self._post)
 
     def run(self, steps: int) -> None:
@@ -151,7 +156,8 @@ class History:
 
     def move(self, name: str) -> None:
         """Make the move of that name."""
-        rooms = (self, self.reading, self._branching, self._naming, self._attaching, self._answering)
+        more = (self._attaching, self._linking, self._answering)
+        rooms = (self, self.reading, self._branching, self._naming, *more)
         make: Callable[[], None] = next(getattr(room, name) for room in rooms if hasattr(room, name))
         make()
 

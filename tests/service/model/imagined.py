@@ -36,6 +36,8 @@ class Imagined:
         chosen = self._chosen(len(drafts))
         if request.name == "setName":
             chosen |= {"name": request.given.get("name"), "revision": self._revision()}
+        if request.name == "createLink":
+            chosen |= {"secret": self._id(), "endsAt": self._time()}
         status, body = self._oracle.answer(whole, chosen)
         if status >= 400:  # a service that refuses has chosen nothing
             status, body = self._oracle.answer(whole, {})

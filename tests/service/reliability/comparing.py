@@ -14,9 +14,12 @@ _MADE = re.compile(r"0[0-9a-f]{7}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _PSEUDONYM = re.compile(r"erased-[0-9a-f]{32}")
 _SHARD = re.compile(r"(TREES|TRASH)#\d")
+_LINKS = re.compile(r"LINK#[0-9a-f-]{36}")
 ANY = {"ttl", "nonce", "version", "changes", "promotions", "memberChange", "passes", "spreading", "shelf"}
 """Attributes that may differ: they say when, by which attempt, or how often something changed."""
 MOVED = {"L1", "moves"}
+OPENS = "opens"
+"""How often a link was opened. An opening may be counted twice, or not at all."""
 LATER = "restoredAt"
 """When a tree was restored. A child that is restored while its parent is deleted may lack it."""
 
@@ -32,7 +35,14 @@ def seen(answers: Iterable[Answer], contents: Iterable[Item]) -> tuple[list[str]
     told = [_told(answer) for answer in answers]
     compared = (item for item in contents if items.key(item) != keys.retention())
     both = _ranked([*told, *map(_spelled, compared)])
-    return both[: len(told)], sorted(both[len(told) :])
+    return both[: len(told)], sorted(_once_if_links(both[len(told) :]))
+
+
+def _once_if_links(texts: Sequence[str]) -> list[str]:
+    """Return the texts of items, of equal links one. A repeated request makes another link."""
+    plain = [_LINKS.sub("LINK#<link>", text) for text in texts]
+    links = {text for text in plain if "LINK#" in text}
+    return [*links, *(text for text in plain if text not in links)]
 
 
 def _told(answer: Answer) -> str:
@@ -44,9 +54,19 @@ def _told(answer: Answer) -> str:
 
 def _said(answer: Answer) -> Any:
     if answer.status < 400:
-        return answer.body
+        return _without_secrets(answer.body)
     details = {name: value for name, value in answer.body["details"].items() if name != "message"}
     return {"code": answer.body["code"], **details}
+
+
+def _without_secrets(body: Any) -> Any:
+    """Return a body without the ids and the secrets of links, which are random."""
+    match body:
+        case {"data": [*rows], **rest}:
+            return {**rest, "data": list(map(_without_secrets, rows))}
+        case {"keepOnTransfer": _}:
+            return {**body, "id": "of a link", "secret": "a secret"}
+    return body
 
 
 def _ranked(texts: Sequence[str]) -> list[str]:
@@ -75,4 +95,5 @@ def _spelled(item: Item) -> str:
         plain["PK"] = "IDEM#<hash>"  # perhaps of a generated id
         plain["body"] = bodies.decode(plain["body"])
     plain.pop(LATER, None)
+    plain.pop(OPENS, None)
     return str(sorted((name, name if name in ANY else value) for name, value in plain.items()))

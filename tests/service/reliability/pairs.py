@@ -64,6 +64,7 @@ from tests.service.reliability.world import (
     leaving_answering,
     left,
     lengthy,
+    linked,
     offered,
     offered_answering,
     part,
@@ -156,6 +157,10 @@ _DOWNGRADE_MIA = change(
     "updateMembership", ANN, conversationId=ROOT, userId="mia", accessLevel="reader", children="keep"
 )
 _MEMBERS = read("listMemberships", ANN, conversationId=ROOT)
+_NO_MANAGER = (
+    change("removeMembership", ANN, of=linked, conversationId=GIVEN, userId="mia"),
+    read("listLinks", ANN, of=linked, conversationId=GIVEN),
+)
 _DELETE_GIVEN = delete("deleteConversation", ANN, of=offered, conversationId=GIVEN)
 _CHILD, _CROWD_CHILD = (
     OPERATIONS["append and start a child"],
@@ -456,6 +461,27 @@ PAIRS: dict[str, Pair] = {
     "accept, decline": pair(_ACCEPT, _DECLINE),
     "accept, revoke the recipient": pair(_ACCEPT, OPERATIONS["remove the recipient"]),
     "accept, delete": pair(_ACCEPT, _DELETE_GIVEN),
+    "link, accept": pair("link", "accept what has links"),
+    "link by the owner, accept": pair(
+        post("createLink", ANN, of=linked, conversationId=GIVEN), "accept what has links"
+    ),
+    "link, delete": pair("link", delete("deleteConversation", ANN, of=linked, conversationId=GIVEN)),
+    "link, remove the branch and prune": pair(
+        post("createLink", ANN, conversationId=FORK), (_REMOVE_FORK, work(run_prune(ROOT, FORK), of=family))
+    ),
+    "link, remove the manager and a look": pair("link", _NO_MANAGER),
+    "open a link, end it": pair("open a link", "end a link"),
+    "end a link, remove the manager and a look": pair(
+        delete("deleteLink", MIA, of=linked, conversationId=GIVEN, linkId="<link>"), _NO_MANAGER
+    ),
+    "hand on, hand on and link": pair(
+        "the sweep",
+        (
+            OPERATIONS["the sweep"],
+            post("createLink", BOB, of=passed, conversationId=PASSED),
+            read("listLinks", BOB, of=passed, conversationId=PASSED),
+        ),
+    ),
     "accept, append by the previous owner": pair(
         _ACCEPT, append(ANN, to=GIVEN, of=offered, knows=(GIVEN, ANN))
     ),

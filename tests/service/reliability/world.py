@@ -196,6 +196,11 @@ def peaceful(endpoint: Endpoint) -> World:
     return build(endpoint, _family, _untitled, _offered)
 
 
+def linked(endpoint: Endpoint) -> World:
+    """Return the world of such a tree with links for readers, of which one ends with a transfer."""
+    return build(endpoint, _offered, _linked)
+
+
 def passed(endpoint: Endpoint) -> World:
     """Return the world of a tree with a new owner; its HEADs still name the previous one."""
     return build(endpoint, _passed)
@@ -502,6 +507,12 @@ def _offered(_store: Store, process: Process, made: dict[str, str]) -> None:
     assert process.ask("forkConversation", ANN, conversationId=GIVEN, id=GIVEN_FORK).status == 201
     offer = {"conversationId": GIVEN, "newOwnerUserId": "bob"}
     made["transfer"] = process.ask("requestTransfer", ANN, **offer).id
+
+
+def _linked(_store: Store, process: Process, made: dict[str, str]) -> None:
+    assert process.ask("createLink", ANN, conversationId=GIVEN, keepOnTransfer=True).status == 201
+    link = process.ask("createLink", ANN, conversationId=GIVEN, allForks=True)
+    made |= {"link": link.id, "secret": link.body["secret"]}
 
 
 def _passed(store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -1088,6 +1099,11 @@ def give_up_and_clear(group_id: str) -> Callable[[Process], object]:
     return do
 
 
+def _reader_of(one: Any) -> Caller:
+    """Return a caller who may send an operation that reads. Links are for managers."""
+    return ROOT_CALLER if one.role else MIA if one.name == "listLinks" else RITA
+
+
 def sampled(one: Card) -> Operation:
     """Return the sample of an operation's card, sent to the world `family`."""
     step, api = one.sample, CALLED[one.operation]
@@ -1333,6 +1349,15 @@ OPERATIONS: dict[str, Operation] = {
     "cancel": delete("deleteTransfer", ANN, of=offered, transferId="<transfer>"),
     "decline": delete("deleteTransfer", BOB, of=offered, transferId="<transfer>"),
     "accept": post("acceptTransfer", BOB, of=offered, transferId="<transfer>"),
+    "accept what has links": post("acceptTransfer", BOB, of=linked, transferId="<transfer>"),
+    "link": post("createLink", MIA, of=linked, conversationId=GIVEN, userIds=True),
+    "link what was passed on": post("createLink", BOB, of=passed, conversationId=PASSED),
+    "end a link": delete("deleteLink", ANN, of=linked, conversationId=GIVEN, linkId="<link>"),
+    "end a link as an admin": delete(
+        "adminDeleteLink", ROOT_CALLER, of=linked, conversationId=GIVEN, linkId="<link>"
+    ),
+    "open a link": change("openLink", RITA, of=linked, secret="<secret>"),
+    "read by a link": read("listLinkedEntries", RITA, of=linked, secret="<secret>"),
     "delete": delete("deleteConversation", ANN, conversationId=ROOT),
     "delete into the trash": into_trash(ANN, ROOT),
     "delete into the trash where an answer is written": into_trash(ANN, FORK, of=answering),
@@ -1424,7 +1449,7 @@ OPERATIONS: dict[str, Operation] = {
     "search as an admin": read("adminSearchConversations", ROOT_CALLER, of=peaceful, query="r"),
     "show an erasure": read("adminGetErasure", ROOT_CALLER, of=erasing, erasureId="<erasure>"),
     **{
-        f"{one.name} of the {of}": read(one.name, ROOT_CALLER if one.role else RITA, conversationId=id_)
+        f"{one.name} of the {of}": read(one.name, _reader_of(one), conversationId=id_)
         for one in OF_A_CONVERSATION
         for of, id_ in (("root", ROOT), ("fork", FORK))
     },

@@ -426,6 +426,29 @@ export interface CreateConversation {
 	userId?: string | null | undefined;
 }
 
+/** What people without an account read by the link, and for how many days. */
+export interface CreateLink {
+	allForks?: boolean | undefined;
+	days?: number | undefined;
+	keepOnTransfer?: boolean | undefined;
+	upToEntryId?: string | null | undefined;
+	userIds?: boolean | undefined;
+}
+
+/** A new link. `secret` stands in its address, and is told only this once. */
+export interface CreatedLink {
+	allForks: boolean;
+	conversationId: string;
+	createdAt: string;
+	endsAt: string;
+	id: string;
+	keepOnTransfer: boolean;
+	opens: number;
+	secret: string;
+	upToEntryId?: string;
+	userIds: boolean;
+}
+
 /** Entries appended together, in order. */
 export interface Entries {
 	context?: Synced;
@@ -591,6 +614,63 @@ export interface Line {
 	saidAt?: string;
 	text?: string;
 	tool?: string;
+}
+
+/**
+ * A link by which people without an account read. It ends at `endsAt`.
+ *
+ * `upToEntryId`: the last entry that it shows; left out if it shows the whole fork tree. `opens`:
+ * how often it was opened.
+ */
+export interface Link {
+	allForks: boolean;
+	conversationId: string;
+	createdAt: string;
+	endsAt: string;
+	id: string;
+	keepOnTransfer: boolean;
+	opens: number;
+	upToEntryId?: string;
+	userIds: boolean;
+}
+
+/** The links of a fork tree that have not ended, oldest first. */
+export interface LinkPage {
+	afterCursor: string | null;
+	data: Link[];
+}
+
+/** What a link leads to. `allForks`: it shows the whole fork tree, and what is said later. */
+export interface LinkedConversation {
+	allForks: boolean;
+	conversationId: string;
+	endsAt: string;
+	title: string | null;
+}
+
+/**
+ * What was said. `userId`: only if who has made the link asked for it.
+ *
+ * `alternatives`: conversations that go on differently here, if the link shows them.
+ */
+export interface LinkedEntry {
+	agentId?: string;
+	alternatives?: string[];
+	attachments?: AttachedFile[];
+	content: unknown[];
+	contentType: string;
+	createdAt: string;
+	erased?: boolean;
+	id: string;
+	userId?: string;
+}
+
+/** Entries, oldest first, as people without an account see them. */
+export interface LinkedEntryPage {
+	afterCursor: string | null;
+	alternativesAtEnd?: string[];
+	beforeCursor: string | null;
+	data: LinkedEntry[];
 }
 
 /**
@@ -1103,6 +1183,25 @@ export type UnarchiveConversationArguments = {
 	conversationId: string;
 };
 
+/** What `createLink` takes. */
+export type CreateLinkArguments = {
+	conversationId: string;
+} & CreateLink;
+
+/** What `listLinks` takes. */
+export type ListLinksArguments = {
+	conversationId: string;
+	wait?: number | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
+/** What `deleteLink` takes. */
+export type DeleteLinkArguments = {
+	conversationId: string;
+	linkId: string;
+};
+
 /** What `pinConversation` takes. */
 export type PinConversationArguments = {
 	conversationId: string;
@@ -1139,6 +1238,21 @@ export type DeleteTransferArguments = {
 export type AcceptTransferArguments = {
 	transferId: string;
 } & NoFields;
+
+/** What `openLink` takes. */
+export type OpenLinkArguments = {
+	secret: string;
+};
+
+/** What `listLinkedEntries` takes. */
+export type ListLinkedEntriesArguments = {
+	secret: string;
+	conversationId?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+	beforeCursor?: string | undefined;
+	tail?: boolean | undefined;
+};
 
 /** What `setName` takes. */
 export type SetNameArguments = SetName;
@@ -1311,6 +1425,15 @@ export type AdminListMembershipsArguments = {
 	afterCursor?: string | undefined;
 };
 
+/** What `adminListLinks` takes. */
+export type AdminListLinksArguments = {
+	conversationId: string;
+	justification?: string | undefined;
+	wait?: number | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
 /** What `adminListNames` takes. */
 export type AdminListNamesArguments = {
 	justification?: string | undefined;
@@ -1355,6 +1478,13 @@ export type AdminDeleteNameArguments = {
 	userId: string;
 	clientId?: string | undefined;
 	expectRevision?: number | undefined;
+};
+
+/** What `adminDeleteLink` takes. */
+export type AdminDeleteLinkArguments = {
+	conversationId: string;
+	linkId: string;
+	justification?: string | undefined;
 };
 
 /** What `adminListAttachments` takes. */
@@ -1642,6 +1772,27 @@ export interface Operations {
 	 */
 	unarchiveConversation(given: UnarchiveConversationArguments, options?: Sent): Promise<void>;
 	/**
+	 * Make a link by which people without an account read the conversation.
+	 *
+	 * For managers. It shows the history up to now, or up to `upToEntryId`, and nothing that is said
+	 * later; with `allForks` the whole fork tree, and what is said later, too. It ends after `days`,
+	 * with the conversation, and with a transfer unless `keepOnTransfer`. The `secret` is told only in
+	 * this answer; what is sent again makes another link.
+	 */
+	createLink(given: CreateLinkArguments, options?: Sent): Promise<CreatedLink>;
+	/**
+	 * List the links to the conversation's fork tree that have not ended, oldest first.
+	 *
+	 * For managers. Nobody can see their secrets.
+	 */
+	listLinks(given: ListLinksArguments, options?: Sent): Promise<LinkPage>;
+	/**
+	 * End a link at once.
+	 *
+	 * For managers. Its `id` comes from createLink or listLinks.
+	 */
+	deleteLink(given: DeleteLinkArguments, options?: Sent): Promise<void>;
+	/**
 	 * Pin the conversation's fork tree, for you alone, or move the pin among yours.
 	 *
 	 * For every member. It comes first, or after the pinned tree of `afterConversationId`. Lists of
@@ -1684,6 +1835,19 @@ export interface Operations {
 	 * For the recipient. Its `id` comes from listTransfers.
 	 */
 	acceptTransfer(given: AcceptTransferArguments, options?: Keyed): Promise<void>;
+	/**
+	 * Show what a link leads to, and count that it was opened.
+	 *
+	 * For who has its secret, without credentials. A secret that is unknown, one whose link has ended
+	 * and one of a deleted conversation get the same 404.
+	 */
+	openLink(given: OpenLinkArguments, options?: Sent): Promise<LinkedConversation>;
+	/**
+	 * List the history that a link shows, oldest first.
+	 *
+	 * For who has its secret, without credentials. There is no context in it, and nothing of members.
+	 */
+	listLinkedEntries(given: ListLinkedEntriesArguments, options?: Sent): Promise<LinkedEntryPage>;
 	/**
 	 * Make a name, or point it to another conversation.
 	 *
@@ -1820,6 +1984,12 @@ export interface Operations {
 	 */
 	adminListMemberships(given: AdminListMembershipsArguments, options?: Sent): Promise<MembershipPage>;
 	/**
+	 * List the links to the fork tree of any conversation, oldest first.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminListLinks(given: AdminListLinksArguments, options?: Sent): Promise<LinkPage>;
+	/**
 	 * List all names of a user: those without a client, then client by client.
 	 *
 	 * For callers with the role `auditor`; `admin` implies `auditor`.
@@ -1855,6 +2025,12 @@ export interface Operations {
 	 * For callers with the role `admin`; `admin` implies `auditor`.
 	 */
 	adminDeleteName(given: AdminDeleteNameArguments, options?: Sent): Promise<void>;
+	/**
+	 * End a link to any conversation at once.
+	 *
+	 * For callers with the role `admin`; `admin` implies `auditor`.
+	 */
+	adminDeleteLink(given: AdminDeleteLinkArguments, options?: Sent): Promise<void>;
 	/**
 	 * List the attachments that a user has uploaded, in the order of their `sha256`.
 	 *
@@ -1917,6 +2093,9 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	removeMembership: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/memberships", "lengthsMax": {"userId": 255}, "answers": ["children"]},
 	archiveConversation: {"method": "PUT", "path": "/v1/conversations/{conversationId}/archive"},
 	unarchiveConversation: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/archive"},
+	createLink: {"method": "POST", "path": "/v1/conversations/{conversationId}/links", "hasBody": true, "answers": ["allForks", "conversationId", "createdAt", "endsAt", "id", "keepOnTransfer", "opens", "secret", "userIds"]},
+	listLinks: {"method": "GET", "path": "/v1/conversations/{conversationId}/links", "isRead": true, "answers": ["afterCursor", "data"]},
+	deleteLink: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/links/{linkId}"},
 	pinConversation: {"method": "PUT", "path": "/v1/conversations/{conversationId}/pin", "lengthsMax": {"afterConversationId": 1000}},
 	unpinConversation: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/pin"},
 	requestTransfer: {"method": "POST", "path": "/v1/ownership-transfers", "hasBody": true, "takesKey": true, "lengthsMax": {"conversationId": 1000, "newOwnerUserId": 255}, "answers": ["conversationId", "createdAt", "fromUserId", "id", "toUserId"]},
@@ -1924,6 +2103,8 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	getTransfer: {"method": "GET", "path": "/v1/ownership-transfers/{transferId}", "isRead": true, "answers": ["conversationId", "createdAt", "fromUserId", "id", "toUserId"]},
 	deleteTransfer: {"method": "DELETE", "path": "/v1/ownership-transfers/{transferId}"},
 	acceptTransfer: {"method": "POST", "path": "/v1/ownership-transfers/{transferId}/accept", "hasBody": true, "takesKey": true},
+	openLink: {"method": "GET", "path": "/v1/links/{secret}", "isRead": true, "answers": ["allForks", "conversationId", "endsAt", "title"]},
+	listLinkedEntries: {"method": "GET", "path": "/v1/links/{secret}/entries", "isRead": true, "lengthsMax": {"conversationId": 1000}, "answers": ["afterCursor", "beforeCursor", "data"]},
 	setName: {"method": "POST", "path": "/v1/names", "hasBody": true, "takesKey": true, "lengthsMax": {"conversationId": 1000, "name": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt"]},
 	listNames: {"method": "GET", "path": "/v1/names", "isRead": true, "lengthsMax": {"prefix": 255}, "answers": ["afterCursor", "data"]},
 	lookUpName: {"method": "GET", "path": "/v1/names/lookup", "isRead": true, "lengthsMax": {"name": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt"]},
@@ -1945,12 +2126,14 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	adminGetAnswer: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/answers/{answerId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterEntryId", "conversationId", "createdAt", "id", "parts", "position", "state", "userId"]},
 	adminSearchConversations: {"method": "POST", "path": "/v1/admin/conversations/search", "hasBody": true, "isRead": true, "query": ["justification"], "lengthsMax": {"conversationId": 1000, "justification": 1000, "query": 500, "userId": 255}, "answers": ["afterCursor", "complete", "data"]},
 	adminListMemberships: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/memberships", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
+	adminListLinks: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/links", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
 	adminListNames: {"method": "GET", "path": "/v1/admin/names", "isRead": true, "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminLookUpName: {"method": "GET", "path": "/v1/admin/names/lookup", "isRead": true, "lengthsMax": {"clientId": 255, "justification": 1000, "name": 255, "userId": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt", "userId"]},
 	adminGetAttachment: {"method": "GET", "path": "/v1/admin/attachments/{attachmentId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["contentType", "createdAt", "id", "name", "sha256", "size", "state"]},
 	adminDeleteConversation: {"method": "DELETE", "path": "/v1/admin/conversations/{conversationId}", "lengthsMax": {"justification": 1000}},
 	adminRestoreConversation: {"method": "POST", "path": "/v1/admin/conversations/{conversationId}/restore", "lengthsMax": {"justification": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	adminDeleteName: {"method": "DELETE", "path": "/v1/admin/names", "lengthsMax": {"clientId": 255, "justification": 1000, "name": 255, "userId": 255}},
+	adminDeleteLink: {"method": "DELETE", "path": "/v1/admin/conversations/{conversationId}/links/{linkId}", "lengthsMax": {"justification": 1000}},
 	adminListAttachments: {"method": "GET", "path": "/v1/admin/attachments", "isRead": true, "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminRemoveAttachment: {"method": "DELETE", "path": "/v1/admin/attachments/{attachmentId}", "lengthsMax": {"justification": 1000}},
 	adminEraseUser: {"method": "POST", "path": "/v1/admin/erasures", "hasBody": true, "takesKey": true, "query": ["justification"], "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["createdAt", "entries", "id", "memberships", "passes", "pseudonym", "state", "trees"]},

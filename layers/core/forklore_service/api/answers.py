@@ -19,6 +19,7 @@ from forklore_service.domain.answer_logs import AnswerState, Standing
 from forklore_service.domain.attachments import SHA256_PATTERN, FileState
 from forklore_service.domain.content import LINE_CHARACTERS, WORD_CHARACTERS, BesideText
 from forklore_service.domain.jsontext import JsonText
+from forklore_service.domain.links import ReaderLink
 from forklore_service.domain.model import Channel, ForkPosition
 from forklore_service.limits import KEY_CHARACTERS_MAX
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:  # a function loads only the use cases of its own operations
     from forklore_service.usecases.attachments import reading as files
     from forklore_service.usecases.attachments import uploading
     from forklore_service.usecases.people import sharing
-    from forklore_service.usecases.reading import ancestors, comparing, search, trash_list
+    from forklore_service.usecases.reading import ancestors, comparing, linked, search, trash_list
     from forklore_service.usecases.reading import entries as listing
     from forklore_service.usecases.shared import appended as appending
     from forklore_service.usecases.shared import loading, syncing
@@ -465,6 +466,72 @@ class MembershipPage(TypedDict):
 
     data: list[Membership]
     afterCursor: Cursor
+
+
+class Link(TypedDict):
+    """A link by which people without an account read. It ends at `endsAt`.
+
+    `upToEntryId`: the last entry that it shows; left out if it shows the whole fork tree. `opens`:
+    how often it was opened.
+    """
+
+    id: Id
+    conversationId: Id
+    allForks: bool
+    upToEntryId: Maybe[Id]
+    userIds: bool
+    keepOnTransfer: bool
+    opens: Annotated[int, Field(ge=0)]
+    createdAt: Time
+    endsAt: Time
+
+
+class CreatedLink(Link):
+    """A new link. `secret` stands in its address, and is told only this once."""
+
+    secret: str
+
+
+class LinkPage(TypedDict):
+    """The links of a fork tree that have not ended, oldest first."""
+
+    data: list[Link]
+    afterCursor: Cursor
+
+
+class LinkedConversation(TypedDict):
+    """What a link leads to. `allForks`: it shows the whole fork tree, and what is said later."""
+
+    conversationId: Id
+    title: str | None
+    allForks: bool
+    endsAt: Time
+
+
+class LinkedEntry(TypedDict):
+    """What was said. `userId`: only if who has made the link asked for it.
+
+    `alternatives`: conversations that go on differently here, if the link shows them.
+    """
+
+    id: Id
+    createdAt: Time
+    userId: Maybe[str]
+    agentId: Maybe[str]
+    contentType: str
+    content: Array
+    attachments: Maybe[list[AttachedFile]]
+    erased: Maybe[Annotated[bool, Field(default=False)]]
+    alternatives: Maybe[Others]
+
+
+class LinkedEntryPage(TypedDict):
+    """Entries, oldest first, as people without an account see them."""
+
+    data: list[LinkedEntry]
+    afterCursor: Cursor
+    beforeCursor: Cursor
+    alternativesAtEnd: Maybe[Others]
 
 
 class Transfer(TypedDict):
@@ -922,6 +989,59 @@ def membership(membership: "sharing.Membership") -> Membership:
         "userId": membership.member.user_id,
         "accessLevel": membership.member.level,
         "createdAt": membership.member.created_at,
+    }
+
+
+@_shown
+def link(link: ReaderLink) -> Link:
+    """Return a link for readers."""
+    return {
+        "id": link.link_id,
+        "conversationId": link.conversation_id,
+        "allForks": link.all_forks,
+        "upToEntryId": link.up_to,
+        "userIds": link.user_ids,
+        "keepOnTransfer": link.stays,
+        "opens": link.opens,
+        "createdAt": link.created_at,
+        "endsAt": link.ends_at,
+    }
+
+
+def linked_conversation(opened: "linked.Opened") -> LinkedConversation:
+    """Return what a link leads to."""
+    link, loaded = opened
+    return {
+        "conversationId": link.conversation_id,
+        "title": loaded.conversation.described.title,
+        "allForks": link.all_forks,
+        "endsAt": link.ends_at,
+    }
+
+
+@_shown
+def linked_entries(link: ReaderLink, page: "listing.EntryPage") -> LinkedEntryPage:
+    """Return a page of what a link shows."""
+    return {
+        "data": [_linked(one, link, page.alternatives.get(one.entry_id)) for one in page.entries],
+        "afterCursor": page.after,
+        "beforeCursor": page.before,
+        "alternativesAtEnd": page.alternatives_at_end,
+    }
+
+
+@_shown
+def _linked(entry: "model.Entry", link: ReaderLink, alternatives: list[str] | None) -> LinkedEntry:
+    return {
+        "id": entry.entry_id,
+        "createdAt": ids.created_at(entry.entry_id),
+        "userId": entry.user_id if link.user_ids else None,
+        "agentId": entry.agent_id,
+        "contentType": entry.content_type,
+        "content": _text(entry.content),
+        "attachments": [_attached(one) for one in entry.attachments] or None,
+        "erased": entry.is_erased or None,
+        "alternatives": alternatives,
     }
 
 

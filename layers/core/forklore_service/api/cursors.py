@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from forklore_service.domain.ids import FIRST, EntryId, is_entry_id, is_uuid
+from forklore_service.domain.ids import FIRST, LAST, EntryId, is_entry_id, is_uuid
 from forklore_service.domain.jsontext import check_value
 from forklore_service.domain.keys import ListKey, is_user_file, list_key
 from forklore_service.domain.listing import ListPlace, Walk
@@ -33,6 +33,17 @@ _CREATED_AT = re.compile(_TIME, re.ASCII)
 _LIST_KEY = re.compile(rf"({_TIME})#({_ID})", re.ASCII)
 _PLACE = re.compile(rf"({_TIME}#{_ID})(?:/({_TIME}#{_ID}))?((?:,{_TIME}#{_ID}(?:,{_ID})*)?)", re.ASCII)
 """A tree, perhaps a conversation in it, and perhaps a walk with the trees that it has shown."""
+
+
+def to_position(cursor: str | None) -> EntryId | None:
+    """Return the position that a cursor of entries names; None without a cursor.
+
+    What cannot be an entry's id becomes a position that no entry has. The use case rejects it after
+    its access checks.
+    """
+    if cursor is None:
+        return None
+    return EntryId(cursor) if is_entry_id(cursor) else LAST
 
 
 def of_list_key(resource: str, key: ListKey | None) -> str | None:

@@ -274,6 +274,12 @@ class CopyConversation(Request):
     up_to_entry_id: fields.NamedId | None = None
 
 
+def _require_one_start(page: "EntriesPage | ListLinkedEntries") -> None:
+    """Raise ValueError if a page begins at several places."""
+    if (page.after_cursor is not None) + (page.before_cursor is not None) + page.tail > 1:
+        raise ValueError("afterCursor, beforeCursor and tail exclude each other")
+
+
 class EntriesPage(Watched):
     """Which entries to list. At most one of afterCursor, beforeCursor and tail."""
 
@@ -293,8 +299,25 @@ class EntriesPage(Watched):
     def _is_one_page(self) -> "EntriesPage":
         if (self.all_forks or self.forks is not None) and (self.own or self.alternatives):
             raise ValueError("own and alternatives are of one conversation, and allForks is of all")
-        if (self.after_cursor is not None) + (self.before_cursor is not None) + self.tail > 1:
-            raise ValueError("afterCursor, beforeCursor and tail exclude each other")
+        _require_one_start(self)
+        return self
+
+
+class ListLinkedEntries(Request):
+    """Which entries to list. At most one of afterCursor, beforeCursor and tail.
+
+    `conversationId`: of a link that shows the whole fork tree.
+    """
+
+    conversation_id: fields.NamedId | None = None
+    limit: fields.Limit200 = 50
+    after_cursor: fields.Cursor | None = None
+    before_cursor: fields.Cursor | None = None
+    tail: fields.Truth = False
+
+    @model_validator(mode="after")
+    def _is_one_page(self) -> "ListLinkedEntries":
+        _require_one_start(self)
         return self
 
 

@@ -169,7 +169,7 @@ class Operation(NamedTuple):
     errors: the statuses of errors that not every operation has.
     own_errors: kinds of errors that only this operation and others that list them can answer.
     only_reads: writes nothing, although it is a POST, because it has a body.
-    repeats: a POST whose second sending changes nothing, so that it takes no Idempotency-Key.
+    repeats: a POST whose second sending does no harm, so that it takes no Idempotency-Key.
     takes_if_match, match: whether it takes an If-Match, and of which form.
     is_public: needs no credentials.
     role: the role that the caller needs. The caller then sees every conversation, and each request
@@ -230,11 +230,22 @@ class Operation(NamedTuple):
     @property
     def is_limited(self) -> bool:
         """Whether the limit of a user's requests holds for the operation."""
-        return not self.is_public and self.role is None
+        return self.reads_link or (not self.is_public and self.role is None)
+
+    @property
+    def reads_link(self) -> bool:
+        """Whether the secret of a link in the path stands for credentials."""
+        return "secret" in self.path_names
 
     @property
     def takes_idempotency_key(self) -> bool:
         return self.method == "POST" and not self.only_reads and not self.repeats
+
+    def without_credentials(self, path: Mapping[str, str]) -> Caller:
+        """Return the caller who needs none. Whoever reads by one link is limited as one user."""
+        if not self.reads_link:
+            return NOBODY
+        return Caller(f"link:{hashlib.sha256(path.get('secret', '').encode()).hexdigest()}")
 
     def document(self) -> tuple[str, str]:
         """Return the summary and the description for the API document."""

@@ -6,6 +6,7 @@ import pydantic
 
 from forklore_service.api import fields
 from forklore_service.api.requests import Request, Watched
+from forklore_service.limits import LINK_DAYS_MAX
 from forklore_service.usecases.people.transfers import Role
 
 Children = Annotated[
@@ -72,6 +73,22 @@ class UpdateMembership(Request):
     """What the member may do from now on."""
 
     access_level: Grantable
+
+
+class CreateLink(Request):
+    """What people without an account read by the link, and for how many days."""
+
+    days: Annotated[int, pydantic.Field(ge=1, le=LINK_DAYS_MAX), fields.WHOLE] = 7
+    up_to_entry_id: fields.Cursor | None = None
+    all_forks: fields.Truth = False
+    user_ids: fields.Truth = False
+    keep_on_transfer: fields.Truth = False
+
+    @pydantic.model_validator(mode="after")
+    def _is_one_kind(self) -> "CreateLink":
+        if self.all_forks and self.up_to_entry_id is not None:
+            raise ValueError("upToEntryId is of one conversation, and allForks is of all")
+        return self
 
 
 class RequestTransfer(Request):

@@ -140,6 +140,8 @@ def _run(request: _Request, context: Any, record: RequestRecord, settings: Servi
         arn = getattr(context, "invoked_function_arn", "")  # a program's own test may have none
         _require_client(caller, arn, settings)
     given = read_input(operation, request.input)
+    if operation.is_public:
+        record.caller = caller = operation.without_credentials(given["path"])
     with running.admitted(operation, caller, context, record.usage, settings) as service:
         return operation(service, caller=caller, delivery_id=request.delivery_id, **given)
 

@@ -27,12 +27,20 @@ def operations_of(function: str) -> "tuple[Operation, ...]":
 
             return (*conversations.OPERATIONS, *search.OPERATIONS)
         case "entries":
-            from forklore_service.api.operations import answer_logs, attachments, copying, entries, names
+            from forklore_service.api.operations import (
+                answer_logs,
+                attachments,
+                copying,
+                entries,
+                linked,
+                names,
+            )
 
             return (
                 *entries.OPERATIONS,
                 *answer_logs.OPERATIONS,
                 *copying.OPERATIONS,
+                *linked.OPERATIONS,
                 *names.OPERATIONS,
                 *attachments.OPERATIONS,
                 *attachments.CONTENT_ROUTES,

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from forklore_service.api import operations
-from forklore_service.api.operation import NOBODY, Operation
+from forklore_service.api.operation import Operation
 from forklore_service.api.responses import Response, error_response, response_to
 from forklore_service.aws import running
 from forklore_service.aws.audit import RequestRecord
@@ -41,6 +41,8 @@ _HINTS = (
     ),
 )
 """Paths that callers may try to change, each with a message that says what to do instead."""
+UNSEEN = {"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
+"""Headers of what is read by a link, whose address is a secret."""
 _JSON = {"Content-Type": "application/json"}
 
 
@@ -97,13 +99,17 @@ class HttpApi:
             response = response_to(error, request_id)
         record.log(response.status, request_id, settings)
         _log(request, response, request_id, context, watch, record)
-        return _http_response(response, request_id, _cost(record.usage) if COST in request.headers else None)
+        more = _cost(record.usage) if COST in request.headers else {}
+        return _http_response(response, request_id, more | (UNSEEN if operation.reads_link else {}))
 
 
 def _run(request: HttpEvent, context: Any, record: RequestRecord, settings: ServiceSettings) -> Response:
     operation = record.operation
     record.path = path = request.path_parameters
-    record.caller = caller = NOBODY if operation.is_public else caller_of(request.authorizer)
+    is_public = operation.is_public
+    record.caller = caller = (
+        operation.without_credentials(path) if is_public else caller_of(request.authorizer)
+    )
     if not path.keys() >= set(operation.path_names):
         raise not_an_http_event()
     record.query = query = read_query(request.query_string)

@@ -9,6 +9,7 @@ from forklore_service.aws.limiting import limiter
 from forklore_service.aws.wiring import Consumption, ServiceSettings, open_queue, open_table
 from forklore_service.domain.model import Caller
 from forklore_service.errors import UnavailableError
+from forklore_service.limits import LINK_REQUESTS_PER_MINUTE
 
 ANSWER_SECONDS = 3.0
 """The part of the function's time that is kept for sending the answer."""
@@ -25,6 +26,8 @@ def admitted(
     """
     service = service_for(context, usage, settings)
     most = settings.user_requests_per_minute
+    if operation.reads_link:
+        most = most or LINK_REQUESTS_PER_MINUTE
     is_limited = most and operation.is_limited
     with limiter().admitted(service.table, caller.user_id, most) if is_limited else nullcontext():
         yield service

@@ -308,6 +308,24 @@ def members_range(group_id: str) -> SortRange:
     return _all(group_id, _MEMBER)
 
 
+_LINK = "LINK#"
+
+
+def link(group_id: str, link_id: str) -> Key:
+    """Return the key of a link by which people without an account read the tree."""
+    return Key(group_id, f"{_LINK}{link_id}")
+
+
+def links_range(group_id: str) -> SortRange:
+    """Return the range of every link of a tree."""
+    return _all(group_id, _LINK)
+
+
+def in_link(sort_key: str) -> str:
+    """Return the id that a LINK item's sort key names."""
+    return sort_key.removeprefix(_LINK)
+
+
 _TRANSFER = "XFER"
 
 

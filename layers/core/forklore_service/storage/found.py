@@ -12,6 +12,7 @@ from forklore_service.domain.attachments import File
 from forklore_service.domain.erasures import Erasure
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key, ListKey
+from forklore_service.domain.links import ReaderLink
 from forklore_service.domain.model import Conversation, Head, StoredEntry, Transfer
 from forklore_service.domain.names import Name, NameRef
 from forklore_service.domain.remnants import Remnant
@@ -176,6 +177,11 @@ class Found:
 
     def member(self, group_id: str, user_id: str) -> Member | None:
         return self._value(keys.member(group_id, user_id), items.member)
+
+    def link(self, group_id: str, link_id: str, *, now_s: int) -> ReaderLink | None:
+        """Return a link of the tree for readers. None: there is none, or it has ended."""
+        item = self._items.get(keys.link(group_id, link_id))
+        return items.link(item, now_s=now_s) if item else None
 
     def tree_row(self, key: Key) -> TreeRow | None:
         """Return a row of a user's list of trees."""

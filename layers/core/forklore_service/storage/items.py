@@ -13,6 +13,7 @@ from forklore_service.domain.epochs import Epoch
 from forklore_service.domain.erasures import Erasure, Mention
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import JobName, Key, ListKey
+from forklore_service.domain.links import ReaderLink
 from forklore_service.domain.model import (
     NOTHING,
     Answering,
@@ -333,6 +334,20 @@ def member_item(group_id: str, member: Member, *, nonce: str | None = None) -> I
 
 def member(item: Item) -> Member:
     return _MEMBER.value(plain(item))
+
+
+_LINK = Codec(ReaderLink, elsewhere=["link_id"], conversation_id="conversation")
+
+
+def link_item(group_id: str, link: ReaderLink) -> Item:
+    return _item(keys.link(group_id, link.link_id), _LINK.attributes(link))
+
+
+def link(item: Item, *, now_s: int) -> ReaderLink | None:
+    """Return a link; None if it has ended."""
+    a = plain(item)
+    link = _LINK.value(a, link_id=keys.in_link(a["SK"]))
+    return link if link.is_open(now_s=now_s) else None
 
 
 def text_in(item: Item, attribute: str) -> str | None:

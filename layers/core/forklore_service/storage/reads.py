@@ -13,6 +13,7 @@ from forklore_service.domain.answer_logs import Part
 from forklore_service.domain.attachments import Reference
 from forklore_service.domain.ids import FIRST, LAST, EntryId
 from forklore_service.domain.keys import Key, ListKey, SortRange
+from forklore_service.domain.links import ReaderLink
 from forklore_service.domain.model import Channel, Conversation, EntryLayout, Transfer
 from forklore_service.domain.names import Name, NameOwner, NameRef
 from forklore_service.domain.tree import ChildRow, ClientContext, ForkRecord, HeadRow, Job, Member, TreeRow
@@ -170,6 +171,11 @@ class Reads:
         """Yield the users who are members of a tree."""
         rows = self._source.query(keys.members_range(group_id), only=("userId",))
         return map(items.user_id, rows)
+
+    def links(self, group_id: str, *, now_s: int) -> Iterator[ReaderLink]:
+        """Yield the links of a tree for readers that have not ended."""
+        rows = self._source.query(keys.links_range(group_id))
+        return (link for row in rows if (link := items.link(row, now_s=now_s)) is not None)
 
     def contexts(self, group_id: str, client_id: str) -> Iterator[tuple[str, ClientContext]]:
         """Yield the conversations of a tree that have context of a client, with what they say."""

@@ -46,7 +46,7 @@ class Oracle(Answers, Names, Copies, Search, Sharing, Erasing):
         is_replay = any(scope in self._answers for scope in self._scopes(r))
         for row in [] if is_replay else shown:  # Learn the times of now that are shown.
             known = self.conversations.get(row.get("id", row.get("conversationId")))
-            if known and "title" in row:
+            if known and "title" in row and "createdAt" in row:
                 known.said |= {t: known.said.get(t) or row.get(t) for t in ("createdAt", "updatedAt")}
             elif "revision" in row:
                 self._learn_name(r, row)
@@ -76,7 +76,7 @@ class Oracle(Answers, Names, Copies, Search, Sharing, Erasing):
                 return before
         of = self._offered(r).transfer if r.name == "acceptTransfer" else r.given
         outcome: Outcome = effect(r, chosen)
-        pages = (self.list_entries, self.list_entries_by_name)
+        pages = (self.list_entries, self.list_entries_by_name, self.list_linked_entries)
         require("afterCursor" not in r.given or effect in pages, 400, "invalid_cursor")
         if r.key is not None:
             named = None if r.name in MAKE else of.get("conversationId")

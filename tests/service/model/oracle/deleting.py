@@ -46,6 +46,7 @@ class Deleting(Making):
 
     def list_trash(self, r: Request, chosen: Json) -> Outcome:
         """Return the trees that a user can restore. The service chooses when they were deleted."""
+        require("afterCursor" not in r.given, 400, "invalid_cursor")
         user = r.given.get("userId", r.caller.user)
         own = [one for one in self.kept if one.deleted_with is one and one.levels.get(user) == "owner"]
         told = {row["id"]: row for row in (chosen if isinstance(chosen, list) else [])}

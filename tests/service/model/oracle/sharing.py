@@ -1,14 +1,15 @@
 """Members, what they archive and pin, and transfers of the ownership."""
 
 from tests.service.model.asking import Json, Outcome, Request, require
+from tests.service.model.oracle.links import Links
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
 from tests.service.model.oracle.trees import Conversation, Tree
-from tests.service.model.oracle.world import LEVELS, World
+from tests.service.model.oracle.world import LEVELS
 
 GRANTS = {"owner": {"manager", "writer", "reader"}, "manager": {"writer", "reader"}}
 
 
-class Sharing(World):
+class Sharing(Links):
     """The operations on memberships, on the members' archives and pins, and on transfers."""
 
     def list_memberships(self, r: Request, _chosen: Json) -> Outcome:
@@ -119,6 +120,7 @@ class Sharing(World):
         tree = self._offered(r, "toUserId")
         tree.levels |= {tree.transfer["fromUserId"]: "manager", tree.transfer["toUserId"]: "owner"}
         tree.transfer = {}
+        self.end_links(tree)
         return 204, None
 
     def _offered(self, r: Request, *to: str, otherwise: tuple[int, str] = FORBIDDEN) -> Tree:

@@ -1,6 +1,7 @@
 """The trash: what goes there, what comes back, and what passes over the wait."""
 
 import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -68,6 +69,27 @@ def delete_for_good(
 def restore(store: Store, of: str = ROOT, *, by: Caller = ANN) -> str:
     shown = trash.restore_conversation(store.process(), Mailbox().queue, caller=by, conversation_id=of)
     return shown.conversation.conversation_id
+
+
+def restoring(of: str, by: Caller) -> Callable[[Table], object]:
+    """Return what lets a process restore a tree."""
+    return lambda process: trash.restore_conversation(process, Mailbox().queue, caller=by, conversation_id=of)
+
+
+def killed_anywhere(store: Store, act: Callable[[Table], object], *, before: bool) -> Iterator[None]:
+    """Yield after a process was killed before or after each of its calls, on the table as it is."""
+    saved = store.saved()
+    for nth in range(1, 100):
+        store.set_back(saved)
+        process = store.process()
+        dies(process, nth, before=before)
+        try:
+            act(process)
+        except Killed:
+            yield
+        else:
+            assert nth > 10
+            return
 
 
 def listed(store: Store, user: str = "ann", limit: int = 100) -> list[str]:
@@ -258,17 +280,7 @@ def test_a_restoring_of_a_child_that_is_killed_anywhere_goes_on_after_that_of_it
     plant(store)
     whole = store.contents()
     delete(store, CHILD, by=BOB)
-    saved = store.saved()
-    for nth in range(1, 100):
-        store.set_back(saved)
-        process = store.process()
-        dies(process, nth, before=before)
-        try:
-            trash.restore_conversation(process, Mailbox().queue, caller=BOB, conversation_id=CHILD)
-        except Killed:
-            pass
-        else:
-            break
+    for _ in killed_anywhere(store, restoring(CHILD, BOB), before=before):
         was_begun = group(store, CHILD).state is not State.TRASHED
         delete(store)
         assert_sound(store)
@@ -277,7 +289,6 @@ def test_a_restoring_of_a_child_that_is_killed_anywhere_goes_on_after_that_of_it
         if not was_begun:
             restore(store, CHILD, by=BOB)
         assert without_restored(store.contents()) == whole
-    assert nth > 10
 
 
 def test_a_list_of_the_trash_has_pages(store: Store) -> None:
@@ -345,19 +356,13 @@ def test_a_deletion_that_is_killed_anywhere_is_whole_once_it_is_swept(
 ) -> None:
     """Nothing of the family is half in the trash, and all of it comes back or goes."""
     plant(store)
-    saved, whole = store.saved(), store.contents()
-    for nth in range(1, 100):
-        store.set_back(saved)
-        process = store.process()
-        dies(process, nth, before=before)
-        try:
-            delete_conversation(
-                process, Mailbox().queue, caller=ANN, conversation_id=ROOT, days=DAYS, wait_s=0
-            )
-        except Killed:
-            pass
-        else:
-            break
+    whole = store.contents()
+
+    def deleting(process: Table) -> object:
+        queue = Mailbox().queue
+        return delete_conversation(process, queue, caller=ANN, conversation_id=ROOT, days=DAYS, wait_s=0)
+
+    for _ in killed_anywhere(store, deleting, before=before):
         was_begun = group(store, ROOT).trashed_at is not None
         assert_sound(store)
         if then == "repeat":
@@ -379,7 +384,6 @@ def test_a_deletion_that_is_killed_anywhere_is_whole_once_it_is_swept(
                 assert not any(group(store, of).is_live for of in TREES)
                 restore(store)
             assert without_restored(store.contents()) == whole
-    assert nth > 10
 
 
 @pytest.mark.failure("restore-race")
@@ -391,17 +395,7 @@ def test_a_restoring_that_is_killed_anywhere_is_ended_by_the_next(
     plant(store)
     whole = store.contents()
     delete(store)
-    saved = store.saved()
-    for nth in range(1, 100):
-        store.set_back(saved)
-        process = store.process()
-        dies(process, nth, before=before)
-        try:
-            trash.restore_conversation(process, Mailbox().queue, caller=ANN, conversation_id=ROOT)
-        except Killed:
-            pass
-        else:
-            break
+    for _ in killed_anywhere(store, restoring(ROOT, ANN), before=before):
         was_begun = group(store, ROOT).state is not State.TRASHED
         assert_sound(store)
         if then == "repeat":
@@ -420,7 +414,6 @@ def test_a_restoring_that_is_killed_anywhere_is_ended_by_the_next(
         if not group(store, ROOT).is_live:
             restore(store)
         assert without_restored(store.contents()) == whole
-    assert nth > 10
 
 
 def fail(error: Exception) -> None:

@@ -12,7 +12,7 @@ from forklore.cli.shell import Shell
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @command(app, "score", example="forklore score by-train=0.5 by-plane=1")
+    @command(app, "score", example="forklore score trip=0.5 trip-by-train=1")
     def score(
         shell: Shell,
         scores: Annotated[

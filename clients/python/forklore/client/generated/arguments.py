@@ -226,6 +226,19 @@ class UpdateConversation(Described, total=False):
     if_match: str | None
 
 
+class CreateLink(TypedDict, total=False):
+    days: int | None
+    up_to_entry_id: str | None
+    all_forks: bool | None
+    user_ids: bool | None
+    keep_on_transfer: bool | None
+
+
+class ListLinkedEntries(Paged, GetAttachment, total=False):
+    before_cursor: str | None
+    tail: bool | None
+
+
 class SetName(DeleteName, Keyed, total=False):
     conversation_id: Required[str]
     data: Mapping[str, Any] | None

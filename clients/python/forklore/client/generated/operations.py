@@ -390,6 +390,33 @@ class Methods:
         For every member.
         """
 
+    @operation(
+        "POST", "/v1/conversations/{conversationId}/links", results.CreatedLink.of, unlimited=("upToEntryId",)
+    )
+    def create_link(self, conversation_id: str, **given: Unpack[arguments.CreateLink]) -> results.CreatedLink:
+        """Make a link by which people without an account read the conversation.
+
+        For managers. It shows the history up to now, or up to `up_to_entry_id`, and nothing
+        that is said later; with `all_forks` the whole fork tree, and what is said later, too.
+        It ends after `days`, with the conversation, and with a transfer unless
+        `keep_on_transfer`. The `secret` is told only in this answer; what is sent again makes
+        another link.
+        """
+
+    @operation("GET", "/v1/conversations/{conversationId}/links", results.LinkPage.of)
+    def list_links(self, conversation_id: str, **given: Unpack[arguments.ListTrash]) -> results.LinkPage:
+        """List the links to the conversation's fork tree that have not ended, oldest first.
+
+        For managers. Nobody can see their secrets.
+        """
+
+    @operation("DELETE", "/v1/conversations/{conversationId}/links/{linkId}", nothing)
+    def delete_link(self, conversation_id: str, link_id: str) -> None:
+        """End a link at once.
+
+        For managers. Its `id` comes from createLink or listLinks.
+        """
+
     @operation("PUT", "/v1/conversations/{conversationId}/pin", nothing)
     def pin_conversation(self, conversation_id: str, **given: Unpack[arguments.PinConversation]) -> None:
         """Pin the conversation's fork tree, for you alone, or move the pin among yours.
@@ -439,6 +466,24 @@ class Methods:
         """Become the owner; the sender becomes a manager.
 
         For the recipient. Its `id` comes from listTransfers.
+        """
+
+    @operation("GET", "/v1/links/{secret}", results.LinkedConversation.of)
+    def open_link(self, secret: str) -> results.LinkedConversation:
+        """Show what a link leads to, and count that it was opened.
+
+        For who has its secret, without credentials. A secret that is unknown, one whose link
+        has ended and one of a deleted conversation get the same 404.
+        """
+
+    @operation("GET", "/v1/links/{secret}/entries", results.LinkedEntryPage.of)
+    def list_linked_entries(
+        self, secret: str, **given: Unpack[arguments.ListLinkedEntries]
+    ) -> results.LinkedEntryPage:
+        """List the history that a link shows, oldest first.
+
+        For who has its secret, without credentials. There is no context in it, and nothing of
+        members.
         """
 
     @operation("POST", "/v1/names", results.Name.of)
@@ -640,6 +685,15 @@ class Methods:
         For every member.
         """
 
+    @operation("GET", "/v1/admin/conversations/{conversationId}/links", results.LinkPage.of)
+    def admin_list_links(
+        self, conversation_id: str, **given: Unpack[arguments.AdminListMemberships]
+    ) -> results.LinkPage:
+        """List the links to the fork tree of any conversation, oldest first.
+
+        For managers. Nobody can see their secrets.
+        """
+
     @operation("GET", "/v1/admin/names", results.AdminNamePage.of)
     def admin_list_names(self, **given: Unpack[arguments.AdminListTrash]) -> results.AdminNamePage:
         """List all names of a user: those without a client, then client by client."""
@@ -697,6 +751,15 @@ class Methods:
 
         The name can be used again at once. `expect_revision` deletes it only if nobody has
         moved it meanwhile.
+        """
+
+    @operation("DELETE", "/v1/admin/conversations/{conversationId}/links/{linkId}", nothing)
+    def admin_delete_link(
+        self, conversation_id: str, link_id: str, **given: Unpack[arguments.Justified]
+    ) -> None:
+        """End a link to any conversation at once.
+
+        For managers. Its `id` comes from createLink or listLinks.
         """
 
     @operation("GET", "/v1/admin/attachments", results.AdminAttachmentPage.of)

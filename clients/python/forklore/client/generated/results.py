@@ -525,6 +525,55 @@ class RemovedMembership(Value):
 
 
 @result
+class Link(Value):
+    """A link by which people without an account read. It ends at `endsAt`.
+
+    `upToEntryId`: the
+    last entry that it shows; left out if it shows the whole fork tree. `opens`:
+    how often it
+    was opened."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "id": an_id,
+        "conversation_id": an_id,
+        "up_to_entry_id": an_id,
+    }
+
+    id: str
+    conversation_id: str
+    all_forks: bool
+    up_to_entry_id: str | None = None
+    user_ids: bool
+    keep_on_transfer: bool
+    opens: int
+    created_at: str
+    ends_at: str
+
+
+@result
+class CreatedLink(Link):
+    """A new link. `secret` stands in its address, and is told only this once."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "id": an_id,
+        "conversation_id": an_id,
+        "up_to_entry_id": an_id,
+    }
+
+    secret: str
+
+
+@result
+class LinkPage(Value):
+    """The links of a fork tree that have not ended, oldest first."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Link.of)}
+
+    data: tuple[Link, ...]
+    after_cursor: str | None
+
+
+@result
 class Transfer(Value):
     """An ownership that is offered."""
 
@@ -545,6 +594,50 @@ class TransferPage(Value):
 
     data: tuple[Transfer, ...]
     after_cursor: str | None
+
+
+@result
+class LinkedConversation(Value):
+    """What a link leads to. `allForks`: it shows the whole fork tree, and what is said later."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"conversation_id": an_id}
+
+    conversation_id: str
+    title: str | None
+    all_forks: bool
+    ends_at: str
+
+
+@result
+class LinkedEntry(Value):
+    """What was said. `userId`: only if who has made the link asked for it.
+
+    `alternatives`:
+    conversations that go on differently here, if the link shows them."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"id": an_id, "attachments": many(AttachedFile.of)}
+
+    id: str
+    created_at: str
+    user_id: str | None = None
+    agent_id: str | None = None
+    content_type: str
+    content: list[Any]
+    attachments: tuple[AttachedFile, ...] = ()
+    erased: bool | None = None
+    alternatives: list[str] | None = None
+
+
+@result
+class LinkedEntryPage(Value):
+    """Entries, oldest first, as people without an account see them."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(LinkedEntry.of)}
+
+    data: tuple[LinkedEntry, ...]
+    after_cursor: str | None
+    before_cursor: str | None
+    alternatives_at_end: list[str] | None = None
 
 
 @result

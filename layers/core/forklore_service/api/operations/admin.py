@@ -59,7 +59,7 @@ _OF_USERS = {
 
 _NOT_FOR_AUDITORS = {"checkHealth", "listTransfers", "getTransfer", "listEntriesByName"}
 """What a user may read and an auditor may not. tests/service/api/test_parameters.py says why."""
-_FOR_ADMINS = ("deleteConversation", "restoreConversation", "deleteName")
+_FOR_ADMINS = ("deleteConversation", "restoreConversation", "deleteName", "deleteLink")
 """What only a user's admin may do to what is theirs."""
 _CHANGES: Mapping[str, Mapping[str, Any]] = {
     "listConversations": {"query": admin_requests.AdminListConversations, "run": list_conversations},
@@ -92,6 +92,8 @@ _CHANGES: Mapping[str, Mapping[str, Any]] = {
         "answer": answers.AdminConversationPage,
         "summary": "List the conversations that any conversation has started, oldest first.",
     },
+    "listLinks": {"summary": "List the links to the fork tree of any conversation, oldest first."},
+    "deleteLink": {"summary": "End a link to any conversation at once."},
     "listNames": {"query": admin_requests.AdminListNames, "run": names.list_all_names},
     "lookUpName": {
         "query": admin_requests.AdminOneName,

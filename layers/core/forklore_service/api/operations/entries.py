@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from forklore_service.api import answers, entry_requests
+from forklore_service.api import answers, cursors, entry_requests
 from forklore_service.api.operation import CheckedRequest, Operation
 from forklore_service.domain import content, ids
 from forklore_service.domain.attachments import NamedFile
@@ -144,12 +144,14 @@ def list_entries(request: CheckedRequest) -> answers.EntryPage:
         request=entries.ListEntriesRequest(
             conversation_id=request.conversation_id,
             start=entries.PageStart(
-                _position(query.after_cursor), _position(query.before_cursor), query.tail
+                cursors.to_position(query.after_cursor),
+                cursors.to_position(query.before_cursor),
+                query.tail,
             ),
             limit=query.limit,
             channel=query.channel,
             epoch=query.epoch or "latest",
-            up_to=_position(query.up_to_entry_id),
+            up_to=cursors.to_position(query.up_to_entry_id),
             all_forks=query.all_forks or query.forks is not None,
             own=query.own,
             alternatives=query.alternatives,
@@ -240,17 +242,6 @@ def _id_that_may_be_new(request: CheckedRequest) -> str:
     if not ids.is_uuid(conversation_id):
         raise ValidationError("the conversation's id must be a lower-case UUID", field="conversationId")
     return conversation_id
-
-
-def _position(cursor: str | None) -> EntryId | None:
-    """Return the position that a cursor names.
-
-    What cannot be an entry's id becomes a position that no entry has. The use case rejects it
-    after its access checks.
-    """
-    if cursor is None:
-        return None
-    return EntryId(cursor) if ids.is_entry_id(cursor) else ids.LAST
 
 
 _ONE = "/v1/conversations/{conversationId}"

@@ -17,7 +17,7 @@ from forklore_service.errors import (
     ValidationError,
     brief,
 )
-from forklore_service.usecases.people import archiving, pinning, sharing, transfers
+from forklore_service.usecases.people import archiving, links, pinning, sharing, transfers
 from forklore_service.usecases.people.spreading import Spread, announce_spreading
 from forklore_service.usecases.shared.cursors import valid
 
@@ -108,6 +108,63 @@ def _spread(request: CheckedRequest, spread: Spread, fields: _Fields) -> Answer[
     """Return the answer to a change, and ask the worker for what is left of it."""
     announce_spreading(request.service.queue, spread.left)
     return Answer(202 if spread.left else 200, fields)
+
+
+def create_link(request: CheckedRequest) -> answers.CreatedLink:
+    """Make a link by which people without an account read the conversation.
+
+    For managers. It shows the history up to now, or up to `upToEntryId`, and nothing that is said
+    later; with `allForks` the whole fork tree, and what is said later, too. It ends
+    after `days`, with the conversation, and with a transfer unless `keepOnTransfer`. The `secret`
+    is told only in this answer; what is sent again makes another link.
+    """
+    body: sharing_requests.CreateLink = request.body
+    link, secret = links.create_link(
+        request.table,
+        caller=request.caller,
+        request=links.LinkRequest(
+            request.conversation_id,
+            body.days,
+            cursors.to_position(body.up_to_entry_id),
+            body.all_forks,
+            body.user_ids,
+            body.keep_on_transfer,
+        ),
+    )
+    return {**answers.link(link), "secret": secret}
+
+
+def list_links(request: CheckedRequest) -> answers.LinkPage:
+    """List the links to the conversation's fork tree that have not ended, oldest first.
+
+    For managers. Nobody can see their secrets.
+    """
+    query: sharing_requests.ListMembers = request.query
+    resource = f"links/{request.conversation_id}"
+    page = links.list_links(
+        request.table,
+        caller=request.caller,
+        conversation_id=request.conversation_id,
+        after=cursors.to_list_key(resource, query.after_cursor),
+        limit=query.limit,
+    )
+    return {
+        "data": [answers.link(link) for link in page.rows],
+        "afterCursor": cursors.of_list_key(resource, page.resume),
+    }
+
+
+def delete_link(request: CheckedRequest) -> None:
+    """End a link at once.
+
+    For managers. Its `id` comes from createLink or listLinks.
+    """
+    link_id = request.path["linkId"]
+    if not ids.is_uuid(link_id):
+        raise NotFoundError(f"no link {brief(link_id)}")
+    links.delete_link(
+        request.table, caller=request.caller, conversation_id=request.conversation_id, link_id=link_id
+    )
 
 
 def request_transfer(request: CheckedRequest) -> answers.Transfer:
@@ -258,6 +315,7 @@ def unpin_conversation(request: CheckedRequest) -> None:
 
 _PIN = "/v1/conversations/{conversationId}/pin"
 _ARCHIVE = "/v1/conversations/{conversationId}/archive"
+_LINKS = "/v1/conversations/{conversationId}/links"
 _MEMBERSHIPS = "/v1/conversations/{conversationId}/memberships"
 _TRANSFERS = "/v1/ownership-transfers"
 _TRANSFER = f"{_TRANSFERS}/{{transferId}}"
@@ -313,6 +371,32 @@ OPERATIONS = (
         "DELETE",
         _ARCHIVE,
         unarchive_conversation,
+        status=204,
+        errors=(403, 404),
+    ),
+    Operation(
+        "createLink",
+        "POST",
+        _LINKS,
+        create_link,
+        status=201,
+        body=sharing_requests.CreateLink,
+        errors=(403, 404, 409),
+        repeats=True,
+    ),
+    Operation(
+        "listLinks",
+        "GET",
+        _LINKS,
+        list_links,
+        query=sharing_requests.ListMembers,
+        errors=(403, 404),
+    ),
+    Operation(
+        "deleteLink",
+        "DELETE",
+        f"{_LINKS}/{{linkId}}",
+        delete_link,
         status=204,
         errors=(403, 404),
     ),

@@ -50,6 +50,7 @@ class ActionKind(Enum):
     HEAD = auto()
     IDEMPOTENCY = auto()
     JOB = auto()
+    LINK = auto()
     MEMBER = auto()
     NAME = auto()
     NAMED_HEAD = auto()

@@ -49,7 +49,7 @@ def remove_branch(
     Return True if the conversation and its direct children can no longer be read or written.
     Return False if a worker still has to close some children.
     Raises NotFoundError. Raises ForbiddenError below manager; and for the last branch, and for one
-    that has started trees that are live, if the caller is not the owner.
+    that has started trees that are live or in the trash, if the caller is not the owner.
     """
     nonce, group_id = table.nonce(), ""
     for attempt in attempts(table, CHANGE):
@@ -116,7 +116,7 @@ def _parts(table: Table, caller: Caller, loaded: LoadedConversation, nonce: str,
 
 
 def _has_children(table: Table, group: Group, conversation_id: str) -> bool:
-    """Tell whether a conversation has started trees that are live."""
+    """Tell whether a conversation has started trees that are live or in the trash."""
     own = keys.children_range(group.group_id, conversation_id)
     child_keys = filter(own.holds, all_child_keys(table, group))
     children = [keys.list_key(child_key.sort).conversation_id for child_key in child_keys]

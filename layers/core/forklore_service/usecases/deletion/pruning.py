@@ -40,6 +40,8 @@ def advance_prune(table: Table, queue: Queue, group_id: str, conversation_id: st
         gone = actions.remnant.check(group_id, conversation_id, is_there=False)
         table.try_commit([gone, actions.job.delete(JobKind.PRUNE, group_id, conversation_id)])
         return None
+    links = table.read.links(group_id, now_s=0)
+    table.delete(keys.link(group_id, one.link_id) for one in links if one.conversation_id == conversation_id)
     close_children(table, queue, table.read.child_keys(group_id, conversation_id), delay_s=0)
     left_s = seconds_left(remnant.removed_at, table.now_ms(), wait_s)
     if left_s > 0:

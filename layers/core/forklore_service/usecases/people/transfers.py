@@ -28,6 +28,7 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import ActionKind, ConditionFailed
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
+from forklore_service.usecases.deletion.closing_trees import in_batches
 from forklore_service.usecases.deletion.counted_items import all_heads
 from forklore_service.usecases.people.spreading import finish_spreading
 from forklore_service.usecases.shared.cursors import PageOf
@@ -37,6 +38,8 @@ from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
 ROWS_MAX = 1_000
 """Transfers read for one page. At the bound the page is short, and has a cursor."""
+LINKS_AT_ONCE = 90
+"""Links removed in one transaction. DynamoDB allows 100 actions."""
 HEADS_AT_ONCE = 25
 """HEADs rewritten in one transaction. An append to one of them delays only these."""
 
@@ -230,11 +233,20 @@ def finish_rewriting(table: Table, group_id: str) -> None:
         with contextlib.suppress(ConditionFailed):
             table.commit(actions.transfer.forget_rewriting(group_id))
         return
+    _end_links(table, group)
     behind = (head.conversation_id for head in all_heads(table, group) if head.owner == group.rewriting)
     with contextlib.suppress(ConditionFailed):  # another request has finished first
         while conversation_ids := list(islice(behind, HEADS_AT_ONCE)):
             _rewrite(table, group, conversation_ids)
         table.commit(actions.transfer.end_rewriting(group))
+
+
+def _end_links(table: Table, group: Group) -> None:
+    """Remove the links for readers that end with a transfer, if it is still this one."""
+    links = table.read.links(group.group_id, now_s=table.now_s())
+    for some in in_batches((link.link_id for link in links if not link.stays), LINKS_AT_ONCE):
+        ended = [actions.link.delete(group.group_id, link_id) for link_id in some]
+        table.try_commit([actions.group.check_rewriting(group), *ended])
 
 
 def announce_rewriting(queue: Queue, group_id: str) -> None:

@@ -147,7 +147,7 @@ class TreeExtras(NamedTuple):
     entries: the entries with these ids. member: the membership of this user.
     transfer: whether to read the tree's pending transfer.
     context_of: the client whose CTX item of the conversation is read.
-    entry_key: the key of an own entry, whose KEY item is read.
+    entry_key: the key of an own entry, whose KEY item is read. link: a link for readers.
     other: a conversation that is perhaps of the same tree; `LookUp.other` returns it.
     part: an answer, and the position of the part of its log that is read.
     """
@@ -157,6 +157,7 @@ class TreeExtras(NamedTuple):
     transfer: bool = False
     context_of: str | None = None
     entry_key: str | None = None
+    link: str | None = None
     other: str | None = None
     part: tuple[str, int] | None = None
 
@@ -259,6 +260,7 @@ def _keys_of(
         *([keys.transfer_of_group(group_id)] if extras.transfer else []),
         *([keys.context(group_id, conversation_id, client_id)] if client_id is not None else []),
         *([keys.entry_key(group_id, conversation_id, entry_key)] if entry_key is not None else []),
+        *([keys.link(group_id, extras.link)] if extras.link else []),
         *([keys.head(group_id, extras.other), keys.path(group_id, extras.other)] if extras.other else []),
         *([keys.part(group_id, *extras.part)] if extras.part else []),
         *(keys.entry(group_id, entry_id) for entry_id in extras.entries),

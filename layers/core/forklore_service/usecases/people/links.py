@@ -1,0 +1,129 @@
+"""Links for readers: make one, list them, end one. What a link shows: `usecases/reading/linked.py`.
+
+A link is one item in the partition of its tree. So it waits in the trash with the tree, and goes
+with it. It goes with its conversation, too, if that is removed, and with a transfer of the tree.
+"""
+
+import secrets
+from typing import NamedTuple
+
+from forklore_service.domain import ancestry
+from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.ids import EntryId
+from forklore_service.domain.keys import ListKey
+from forklore_service.domain.links import DAY_SECONDS, RANDOM_BYTES, ReaderLink, secret_of
+from forklore_service.domain.model import Caller, Channel
+from forklore_service.errors import ConflictError, NotFoundError, UnavailableError, ValidationError, brief
+from forklore_service.limits import LINKS_MAX
+from forklore_service.storage import actions
+from forklore_service.storage.table import Table
+from forklore_service.usecases.people.transfers import finish_rewriting
+from forklore_service.usecases.shared import cursors
+from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
+from forklore_service.usecases.shared.loading import (
+    LoadedConversation,
+    LookUp,
+    TreeExtras,
+    load_conversation,
+    look_up,
+)
+from forklore_service.usecases.shared.optimistic import CHANGE, attempts
+
+
+class LinkRequest(NamedTuple):
+    """What a new link shows, and for how many days. up_to: None: up to the last entry now."""
+
+    conversation_id: str
+    days: int
+    up_to: EntryId | None = None
+    all_forks: bool = False
+    user_ids: bool = False
+    stays: bool = False
+
+
+def create_link(table: Table, *, caller: Caller, request: LinkRequest) -> tuple[ReaderLink, str]:
+    """Make a link, and return it with its secret, which nobody learns again.
+
+    Raises NotFoundError, ForbiddenError unless the caller is a manager, ValidationError if the
+    conversation does not show `up_to`, ConflictError if it shows nothing, or has too many links.
+    """
+    conversation_id = request.conversation_id
+    extras = TreeExtras(entries=(request.up_to,) if request.up_to else ())
+    for _ in attempts(table, CHANGE):
+        looked_up = look_up(table, conversation_id, caller=caller, extras=extras)
+        loaded = looked_up.require(conversation_id, AccessLevel.MANAGER)
+        group_id = loaded.group.group_id
+        if loaded.group.rewriting is not None:
+            finish_rewriting(table, group_id)  # the transfer may end links, and this comes after it
+            continue
+        up_to = None if request.all_forks else _last_shown(looked_up, loaded, request.up_to)
+        if sum(1 for _ in table.read.links(group_id, now_s=table.now_s())) >= LINKS_MAX:
+            raise ConflictError(f"a fork tree has at most {LINKS_MAX} links", reason="too_many_links")
+        secret, link_id = secret_of(conversation_id, secrets.token_bytes(RANDOM_BYTES))
+        link = ReaderLink(
+            link_id,
+            conversation_id,
+            table.now(),
+            table.now_s() + request.days * DAY_SECONDS,
+            up_to,
+            request.user_ids,
+            request.stays,
+        )
+        writes = [
+            actions.link.put(group_id, link),
+            actions.conversation.check_head(group_id, conversation_id),
+            actions.member.check(group_id, caller.user_id, AccessLevel.MANAGER),
+        ]
+        if table.try_commit(writes) is None:
+            return link, secret
+    raise UnavailableError("the conversation keeps changing; try again")
+
+
+def _last_shown(looked_up: LookUp, loaded: LoadedConversation, up_to: EntryId | None) -> EntryId:
+    """Return the last entry that a link to one conversation shows."""
+    if up_to is None:
+        if loaded.head.lasts.history is None:
+            raise ConflictError("the conversation shows nothing yet", reason="nothing_to_show")
+        return loaded.head.lasts.history
+    stored = looked_up.found.entry(loaded.group.group_id, up_to)
+    is_shown = stored is not None and ancestry.shows(
+        loaded.view, conversation_id=stored.entry.conversation_id, entry_id=up_to
+    )
+    if stored is None or not is_shown or stored.entry.channel is not Channel.HISTORY:
+        raise ValidationError("the conversation shows no such history entry", field="upToEntryId")
+    return up_to
+
+
+def list_links(
+    table: Table, *, caller: Caller, conversation_id: str, after: ListKey | InvalidCursor | None, limit: int
+) -> PageOf[ReaderLink, ListKey]:
+    """Return a page of the links to the conversation's tree that have not ended, oldest first.
+
+    Raises NotFoundError, ForbiddenError unless the caller is a manager, and then InvalidCursorError
+    for an invalid `after`.
+    """
+    loaded = load_conversation(table, conversation_id, caller=caller, minimum=AccessLevel.MANAGER)
+    place = cursors.valid(after)
+    links = table.read.links(loaded.group.group_id, now_s=table.now_s())
+    rows = sorted((ListKey(link.created_at, link.link_id), link) for link in links)
+    left = [(at, link) for at, link in rows if place is None or at > place]
+    return PageOf([link for _, link in left[:limit]], left[limit - 1][0] if len(left) > limit else None)
+
+
+def delete_link(table: Table, *, caller: Caller, conversation_id: str, link_id: str) -> None:
+    """End a link to the conversation's tree.
+
+    Raises NotFoundError, also if the tree has no such link, and ForbiddenError unless the caller is
+    a manager.
+    """
+    for _ in attempts(table, CHANGE):
+        looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(link=link_id))
+        group_id = looked_up.require(conversation_id, AccessLevel.MANAGER).group.group_id
+        if looked_up.found.link(group_id, link_id, now_s=table.now_s()) is None:
+            raise NotFoundError(f"no link {brief(link_id)}")
+        writes = [actions.link.delete(group_id, link_id)]
+        if not caller.bypasses_membership:
+            writes.append(actions.member.check(group_id, caller.user_id, AccessLevel.MANAGER))
+        if table.try_commit(writes) is None:
+            return
+    raise UnavailableError("the conversation keeps changing; try again")
