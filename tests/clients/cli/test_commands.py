@@ -734,6 +734,29 @@ def test_recall_tells_how_many_entries_have_vectors_and_makes_the_others(trip: F
     assert other.lines[1:] == [f"{count} of the others have vectors of {told['model']}"]
 
 
+def test_a_link_is_made_and_listed_and_ended(trip: Forklore) -> None:
+    made = objects(trip("link trip --until-entry -2 --days 1 --users --json").out)[0]
+    whole = trip("link trip --tree --keep")
+    assert re.fullmatch(r"[\w-]{43}\n", whole.out)
+    assert "unlink trip" in whole.err
+
+    first, second = objects(trip("links trip --json").out)
+    assert {**first, "secret": made["secret"]} == made
+    assert (first["userIds"], second["allForks"], second["keepOnTransfer"]) == (True, True, True)
+    shown = rows(trip("links other").out)
+    assert [row[:3] for row in shown] == [
+        [first["id"], f"{first['conversationId']} up to {first['upToEntryId']}", "0"],
+        [second["id"], "the tree", "0"],
+    ]
+
+    ended = trip(f"unlink other {first['id'][:8]}")
+    assert ended.out == f"{first['id']} is ended\n"
+    assert [one["id"] for one in objects(trip("links trip --json").out)] == [second["id"]]
+    missing = trip(f"unlink trip {first['id']}")
+    assert missing.code != 0
+    assert trip("link trip --days 400").code != 0
+
+
 def test_share_lets_in_and_changes_and_removes(trip: Forklore) -> None:
     def members() -> dict[str, str]:
         return {row[0]: row[1] for row in rows(trip("share trip").out)}

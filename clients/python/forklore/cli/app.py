@@ -25,7 +25,21 @@ A conversation is named by its id or by a NAME, which its first entry makes:
 COMMANDS = (
     *("say", "log", "watch", "show", "ls", "grep", "recall", "children"),
     *("branch", "fork", "copy", "switch", "name", "title", "tag", "diff", "alternatives", "score", "merge"),
-    *("share", "transfer", "archive", "unarchive", "pin", "unpin", "rm", "trash", "undelete", "undo"),
+    *(
+        "share",
+        "link",
+        "links",
+        "unlink",
+        "transfer",
+        "archive",
+        "unarchive",
+        "pin",
+        "unpin",
+        "rm",
+        "trash",
+        "undelete",
+        "undo",
+    ),
     *("import", "export"),
     *("sessions", "collect", "resume"),
     *("serve", "mcp", "backup", "restore", "copy-table", "fsck", "explore", "user"),
@@ -33,7 +47,7 @@ COMMANDS = (
 )
 """The commands, in the order of the help."""
 MODULES = {"import": "import_", "unarchive": "archive", "unpin": "pin"}
-MODULES |= {"undelete": "trash", "undo": "trash"}
+MODULES |= {"undelete": "trash", "undo": "trash", "links": "link", "unlink": "link"}
 """The modules of `commands/` that are not named as their command. Each has `register(app)`."""
 OTHERS = (OSError, MissingExtraError)
 """Errors of the machine whose text is enough, without a traceback."""
