@@ -34,7 +34,7 @@ from tests.web.steps import (
 from tests.web.wording import words
 
 PROMOTES = "**/v1/conversations/*/promote"
-READER = {"Compare", "Members…", "Copy link", "Archive", "Export…"}
+READER = {"Compare", "Members…", "Copy link", "Pin", "Archive", "Export…"}
 WRITER = READER | {"Continue in…", "Names and tags…", "Make current…", "Merge into…"}
 MANAGER = WRITER - {"Members…"} | {"Share…", "Delete this branch…"}
 OWNER = MANAGER | {"Hand over to…", "Delete the whole tree…"}

@@ -257,6 +257,50 @@ def test_the_list_is_filtered(blank: Page, api: Forklore, user: str) -> None:
     expect_titles(page, ["Faro", "Lisbon"])
 
 
+def test_pins_are_first_in_ones_own_order(blank: Page, api: Forklore, user: str) -> None:
+    made = {name: steps.talk(api, "Hello", title=name) for name in ("Lisbon", "Porto", "Faro")}
+    made["Lisbon"].pin()
+    page = steps.sign_in(blank, user)
+    pinned = page.get_by_role("region", name="Pinned")
+    expect_titles(page, ["Lisbon", "Faro", "Porto"])
+    expect(pinned.locator("b.cut")).to_have_text(["Lisbon"])
+
+    steps.row(page, "Porto").click()
+    steps.act(page, "Pin")
+    expect(pinned.locator("b.cut")).to_have_text(["Porto", "Lisbon"])
+    expect_titles(page, ["Porto", "Lisbon", "Faro"])
+
+    of_porto = page.get_by_role("group", name="Pin of Porto")
+    expect(of_porto.get_by_role("button", name="Move up")).to_be_disabled()
+    of_porto.get_by_role("button", name="Move down").click()
+    expect(pinned.locator("b.cut")).to_have_text(["Lisbon", "Porto"])
+    assert [one.title for one in api.conversations(pinned=True)] == ["Lisbon", "Porto"]
+    of_porto.get_by_role("button", name="Move up").click()
+    expect(pinned.locator("b.cut")).to_have_text(["Porto", "Lisbon"])
+
+    page.get_by_role("group", name="Pin of Lisbon").get_by_role("button", name="Unpin").click()
+    expect(pinned.locator("b.cut")).to_have_text(["Porto"])
+    steps.act(page, "Unpin")
+    expect(pinned).to_have_count(0)
+    expect_titles(page, ["Faro", "Porto", "Lisbon"])
+
+
+def test_a_filter_counts_for_pins(blank: Page, api: Forklore, user: str) -> None:
+    steps.talk(api, "Hello", title="Lisbon").update(tags={"kind": "trip"})
+    for name in ("Porto", "Faro"):
+        steps.talk(api, "Hello", title=name).pin()
+    evora = steps.talk(api, "Hello", title="Evora")
+    evora.update(tags={"kind": "trip"})
+    evora.pin()
+    page = steps.sign_in(blank, user)
+    expect_titles(page, ["Evora", "Faro", "Porto", "Lisbon"])
+
+    page.get_by_role("button", name="Filter by tag, agent, date").click()
+    page.get_by_label("Tag, or tag:value").fill("kind:trip")
+    page.keyboard.press("Enter")
+    expect_titles(page, ["Evora", "Lisbon"])
+
+
 def test_sessions_of_programs_are_filtered_by_program_and_project(
     blank: Page, api: Forklore, user: str
 ) -> None:

@@ -382,6 +382,25 @@ export class ForkloreMemory extends MemoryStorage {
 
 	// Resources
 
+	// Without this Mastra's memory would leave out what an agent was told to observe, and say nothing.
+
+	override readonly supportsObservationalMemory = true;
+
+	override getObservationalMemory(): Promise<null> {
+		return Promise.resolve(null);
+	}
+
+	override clearObservationalMemory(): Promise<void> {
+		return Promise.resolve();
+	}
+
+	/** Fail: this storage keeps no observations. */
+	override initializeObservationalMemory(): Promise<never> {
+		return Promise.reject(
+			new Error("forklore keeps no observational memory: switch `observationalMemory` off"),
+		);
+	}
+
 	override async getResourceById({
 		resourceId,
 	}: {

@@ -141,6 +141,22 @@ test("an agent forks a thread of 5,000 messages by one request that writes, as o
 	expect(seen[1]).toEqual(seen[0]);
 });
 
+test("an agent that is to observe is told that its observations are not kept", async () => {
+	const storage = new ForkloreStore(client());
+	const options = { observationalMemory: { model: "openai/none" } };
+	const [memory, plain] = [new Memory({ storage, options }), new Memory({ storage })];
+	const asked = async (memory: Memory, thread: string) =>
+		new Agent({ id: "a", name: "a", instructions: "Plan.", model: model("Porto.").model, memory }).generate(
+			"And now?",
+			{ memory: { thread, resource: "ann" } },
+		);
+	await expect(asked(memory, "t")).rejects.toThrow("forklore keeps no observational memory");
+	expect((await asked(plain, "u")).text).toBe("Porto.");
+	const { thread } = await plain.copyThread({ sourceThreadId: "u" });
+	await plain.deleteThread("u");
+	expect((await plain.recall({ threadId: thread.id })).messages).toHaveLength(2);
+});
+
 test("recall in a thread finds nothing that only a clone says, nor the other way round", async () => {
 	const memory = new ForkloreMemory(client());
 	const thread = threadOf();

@@ -1,4 +1,4 @@
-// The conversations: the current branch of each tree, the last used first.
+// The conversations: the current branch of each tree, the last used first; and those that one has pinned.
 
 import type { ConversationDetails, Transfer } from "../model/types.ts";
 import type { Forklore } from "@forklore/client";
@@ -8,6 +8,7 @@ import { Source } from "./source.ts";
 
 const PAGE_ROWS = 40;
 const ROWS_MAX = 200;
+const PINS_MAX = 50; // of a user
 const PAUSE_MS = 5000;
 
 export interface Filter {
@@ -33,8 +34,15 @@ export const NO_FILTER: Filter = {
 	show: "all",
 };
 
+interface Nested {
+	row: ConversationDetails;
+	children: ConversationDetails[];
+}
+
 export class Conversations extends Source {
 	rows: readonly ConversationDetails[] = [];
+	/** What one has pinned, in one's own order. */
+	pins: readonly ConversationDetails[] = [];
 	/** Trees that others offer to this person. */
 	offers: readonly (Transfer & { title?: string | null })[] = [];
 	filter: Filter = NO_FILTER;
@@ -81,6 +89,7 @@ export class Conversations extends Source {
 		await Promise.all([
 			this.#ask(undefined, Math.min(Math.max(this.rows.length, PAGE_ROWS), ROWS_MAX)),
 			this.#loadOffers(),
+			this.loadPins(),
 		]);
 	}
 
@@ -151,6 +160,7 @@ export class Conversations extends Source {
 				);
 				if (!answer || this.isLoading) continue;
 				this.#etag = etag;
+				if ([...this.pins, ...answer.data].some(({ pinned }) => pinned)) void this.loadPins();
 				const last = answer.data.at(-1);
 				const known = new Set(answer.data.map(({ id }) => id));
 				const at = this.rows.findLastIndex(({ id }) => id === last?.id);
@@ -175,10 +185,42 @@ export class Conversations extends Source {
 	};
 
 	/** Return the rows that one may see, each with its children. A child whose tree is not among them stands alone. */
-	get nested(): { row: ConversationDetails; children: ConversationDetails[] }[] {
-		const { show, days } = this.filter;
+	get nested(): Nested[] {
+		const pinned = this.#pinnedTrees;
+		return this.#nested.filter(({ row }) => !pinned.has(this.#treeOf(row)));
+	}
+
+	/** Return what one has pinned of these, in one's own order. */
+	get pinned(): Nested[] {
+		const pinned = this.#pinnedTrees;
+		return this.#nested.filter(({ row }) => pinned.has(this.#treeOf(row)));
+	}
+
+	/** Put a pin just before or after another one. */
+	async movePin(id: string, to: "before" | "after", other: string): Promise<void> {
+		const ids = this.pins.map((one) => one.id).filter((one) => one !== id);
+		const after = to === "after" ? other : ids[ids.indexOf(other) - 1];
+		await this.client.conversation(id).pin({ after, signal: this.signal });
+		await this.loadPins();
+	}
+
+	#treeOf = ({ id }: ConversationDetails) => this.#trees.get(id) ?? id;
+
+	get #pinnedTrees(): Set<string> {
+		return new Set(this.pins.map(this.#treeOf));
+	}
+
+	get #nested(): Nested[] {
+		const { show, days, agentId, archived } = this.filter;
 		const since = days ? new Date(Date.now() - days * 86_400_000).toISOString() : "";
-		const rows = this.rows.filter(
+		const pinned = this.#pinnedTrees;
+		const pins = this.pins.filter(
+			(row) =>
+				Boolean(row.archived) === archived &&
+				(!agentId || row.agentId === agentId) &&
+				this.#tags.slice(0, 1).every((tag) => hasTag(row.tags, tag)),
+		);
+		const rows = [...pins, ...this.rows.filter((row) => !pinned.has(this.#treeOf(row)))].filter(
 			(row) =>
 				show !== "failed" &&
 				(show !== "live" || row.answering) &&
@@ -187,8 +229,11 @@ export class Conversations extends Source {
 				this.#hasTags(row),
 		);
 		const ids = new Map(rows.map(({ id }) => [this.#trees.get(id), id]));
-		const parentOf = ({ startedByConversationId: by }: ConversationDetails) =>
-			by && this.#trees.has(by) ? ids.get(this.#trees.get(by)) : undefined;
+		const parentOf = (row: ConversationDetails) => {
+			const { startedByConversationId: by } = row;
+			const hasPlace = pinned.has(this.#treeOf(row)); // of its own
+			return by && !hasPlace && this.#trees.has(by) ? ids.get(this.#trees.get(by)) : undefined;
+		};
 		const byId = new Map(rows.map((row) => [row.id, row]));
 		const rootOf = (row: ConversationDetails, depth = 0): string => {
 			const parent = byId.get(parentOf(row) ?? "");
@@ -202,7 +247,7 @@ export class Conversations extends Source {
 
 	/** Learn which branches are of one tree. */
 	#learn(): void {
-		for (const { id, forkedAtConversationId: by = id } of this.rows) {
+		for (const { id, forkedAtConversationId: by = id } of [...this.pins, ...this.rows]) {
 			const tree = this.#trees.get(by) ?? by;
 			this.#trees.set(by, tree).set(id, this.#trees.get(id) ?? tree);
 		}
@@ -236,6 +281,21 @@ export class Conversations extends Source {
 		for (const { conversationId } of forks) this.#trees.set(conversationId, tree);
 		this.#trees.set(id, tree);
 		this.changed();
+	}
+
+	/** Load what one has pinned. It never throws. */
+	async loadPins(): Promise<void> {
+		try {
+			const { data } = await this.client.api.listConversations(
+				{ mode: "current", ancestry: "all", archived: "include", pinned: true, limit: PINS_MAX },
+				{ signal: this.signal },
+			);
+			this.pins = data;
+			this.#learn();
+			this.changed();
+		} catch {
+			// the next load asks again
+		}
 	}
 
 	async #loadOffers(): Promise<void> {

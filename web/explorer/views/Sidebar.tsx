@@ -1,6 +1,20 @@
 // The conversations: the last used first, by day, children under what started them.
 
-import { ArrowUp, GitBranch, LogOut, MessageSquare, Moon, Plus, Search, Sun, Trash2, X } from "lucide-react";
+import {
+	ArrowUp,
+	ChevronDown,
+	ChevronUp,
+	GitBranch,
+	LogOut,
+	MessageSquare,
+	Moon,
+	PinOff,
+	Plus,
+	Search,
+	Sun,
+	Trash2,
+	X,
+} from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { toConversation, toList } from "../model/route.ts";
 import { tagLine } from "../model/rules.ts";
@@ -10,7 +24,7 @@ import type { App } from "../service/app.ts";
 import { NO_FILTER, type Conversations, type Filter } from "../service/list.ts";
 import { isAborted } from "../service/connection.ts";
 import { useSource } from "../service/source.ts";
-import { askAccept, askDecline, askNew } from "./deeds.tsx";
+import { askAccept, askDecline, askNew, unpin } from "./deeds.tsx";
 import { FilterMenu } from "./FilterMenu.tsx";
 import { Avatar, IconPress, Loading, Press, Problem, Said, Time } from "./parts.tsx";
 import { toggleTheme } from "./theme.ts";
@@ -133,6 +147,7 @@ export function Sidebar({ app, find, isAlone, children }: SidebarProps) {
 					tabIndex={-1}
 				>
 					{filter.show === "failed" && <Failures app={app} />}
+					{list.pinned.length > 0 && <Pins app={app} pins={list.pinned} />}
 					{[...groups].map(([name, some]) => (
 						<section key={name} aria-label={name}>
 							<h2 className="day">{name}</h2>
@@ -150,10 +165,11 @@ export function Sidebar({ app, find, isAlone, children }: SidebarProps) {
 					))}
 					{list.problem !== undefined ? (
 						<Problem error={list.problem} again={() => list.again()} />
-					) : list.isLoading && !nested.length ? (
+					) : list.isLoading && !nested.length && !list.pinned.length ? (
 						<Loading what="conversations" />
 					) : (
 						!nested.length &&
+						!list.pinned.length &&
 						filter.show !== "failed" && (
 							<p className="none">
 								{list.isFiltered ? "No conversation is like that." : "No conversations yet."}
@@ -200,6 +216,47 @@ function inPlace(rows: Conversations["nested"], kept: ReadonlyMap<string, string
 	const shown = rows.filter(({ row }) => kept.has(row.id) || row.lastUsedAt <= first);
 	shown.sort((one, other) => (at(one) < at(other) ? 1 : -1));
 	return { shown, news: rows.filter(({ row }) => row.lastUsedAt > first).length };
+}
+
+/** What one has pinned, with what moves and unpins it. */
+function Pins({ app, pins }: { app: App; pins: Conversations["nested"] }) {
+	const ids = pins.map(({ row }) => row.id);
+	const move = (id: string, to: "before" | "after", other: string | undefined) =>
+		app.list.movePin(id, to, other!).catch(app.fail);
+	return (
+		<section aria-label="Pinned">
+			<h2 className="day">Pinned</h2>
+			<ul>
+				{pins.map(({ row, children }, at) => (
+					<li key={row.id} className="pin">
+						<Row app={app} row={row} />
+						<span className="line" role="group" aria-label={`Pin of ${titleOf(row.title)}`}>
+							<IconPress
+								label="Move up"
+								disabled={at === 0}
+								press={() => move(row.id, "before", ids[at - 1])}
+							>
+								<ChevronUp />
+							</IconPress>
+							<IconPress
+								label="Move down"
+								disabled={at === ids.length - 1}
+								press={() => move(row.id, "after", ids[at + 1])}
+							>
+								<ChevronDown />
+							</IconPress>
+							<IconPress label="Unpin" press={() => unpin(app, row.id)}>
+								<PinOff />
+							</IconPress>
+						</span>
+						{children.map((child) => (
+							<Child key={child.id} app={app} row={child} />
+						))}
+					</li>
+				))}
+			</ul>
+		</section>
+	);
 }
 
 /** The conversations in which a tool has failed, the newest tree first. A search finds them. */

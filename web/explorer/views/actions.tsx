@@ -10,6 +10,8 @@ import {
 	Maximize2,
 	Moon,
 	PanelRight,
+	Pin,
+	PinOff,
 	Plus,
 	Share2,
 	Star,
@@ -29,8 +31,10 @@ import {
 	askNew,
 	askPromote,
 	currentWithout,
+	isPinned,
 	may,
 	toggleArchive,
+	togglePin,
 } from "./deeds.tsx";
 import type { MenuItem } from "./parts.tsx";
 import { openShare } from "./Share.tsx";
@@ -64,6 +68,11 @@ export function actionsOf(app: App): (MenuItem | null)[] {
 		{ label: "Export…", sign: <Download />, press: () => openExport(app) },
 		isOwner && { label: "Hand over to…", sign: <Crown />, press: failing(() => askHandOver(app)) },
 		{ label: "Copy link", sign: <Link />, press: () => app.copyLink(toConversation(id, chosen)), hint: "L" },
+		{
+			label: isPinned(app) ? "Unpin" : "Pin",
+			sign: isPinned(app) ? <PinOff /> : <Pin />,
+			press: () => togglePin(app),
+		},
 		{
 			label: conversation?.archived ? "Take out of the archive" : "Archive",
 			sign: <Archive />,

@@ -479,6 +479,29 @@ export async function toggleArchive(app: App): Promise<void> {
 	}
 }
 
+export const isPinned = ({ list, grove }: App): boolean => list.pins.some(({ id }) => grove?.has(id));
+
+export async function togglePin(app: App): Promise<void> {
+	const { id } = app.place!;
+	if (isPinned(app)) return unpin(app, id);
+	try {
+		await app.client.conversation(id).pin({ signal: app.signal });
+		app.say("It is pinned: first in your list, for you alone.");
+		await app.list.load();
+	} catch (error) {
+		app.fail(error);
+	}
+}
+
+export async function unpin(app: App, id: string): Promise<void> {
+	try {
+		await app.client.conversation(id).unpin({ signal: app.signal });
+		await app.list.load();
+	} catch (error) {
+		app.fail(error);
+	}
+}
+
 /** Offer the tree to a member, or take a pending offer back. */
 export async function askHandOver(app: App): Promise<void> {
 	const { client, grove, place } = app;

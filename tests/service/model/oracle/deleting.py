@@ -39,7 +39,8 @@ class Deleting(Making):
             for c in [c for c in self.trashed.values() if c.tree.deleted_with is tree]:
                 self.conversations[c.id] = self.trashed.pop(c.id)
             for one in self.trees:
-                one.deleted_with = one.deleted_at = None
+                one.deleted_with = None
+                self.deleted_at.pop(one, None)
         opened = self._opened(r, minimum="owner")
         opened.said |= {t: opened.said.get(t) or chosen.get(t) for t in ("createdAt", "updatedAt")}
         return 200, self._shown(r, opened)
@@ -50,7 +51,7 @@ class Deleting(Making):
         user = r.given.get("userId", r.caller.user)
         own = [one for one in self.kept if one.deleted_with is one and one.levels.get(user) == "owner"]
         told = {row["id"]: row for row in (chosen if isinstance(chosen, list) else [])}
-        shown = [_trashed(one, self.days, told) for one in own]
+        shown = [self._in_trash(one, told) for one in own]
         places = [(row["createdAt"] or "", one.all[0].id) for row, one in zip(shown, own, strict=True)]
         return 200, [shown[places.index(place)] for place in sorted(places, reverse=True)]
 
@@ -75,21 +76,22 @@ class Deleting(Making):
         require(tree.deleted_with is tree and tree.level_of(r.caller) == "owner", *NOT_FOUND)
         return tree
 
-
-def _trashed(tree: Tree, days: int, told: dict[str, Json]) -> Json:
-    current, root = tree.current or tree.all[0], tree.all[0]
-    row = told.get(current.id, {})
-    tree.deleted_at = tree.deleted_at or row.get("deletedAt")
-    root.said["createdAt"] = root.said.get("createdAt") or row.get("createdAt")
-    [owner] = [user for user, level in tree.levels.items() if level == "owner"]
-    return {
-        "id": current.id,
-        "title": current.said.get("title"),
-        "ownerUserId": owner,
-        "createdAt": root.said["createdAt"],
-        "deletedAt": tree.deleted_at,
-        "keptUntil": tree.deleted_at and _later(tree.deleted_at, days),
-    }
+    def _in_trash(self, tree: Tree, told: dict[str, Json]) -> Json:
+        current, root = tree.current or tree.all[0], tree.all[0]
+        row = told.get(current.id, {})
+        if "deletedAt" in row:
+            self.deleted_at.setdefault(tree, row["deletedAt"])
+        root.said["createdAt"] = root.said.get("createdAt") or row.get("createdAt")
+        [owner] = [user for user, level in tree.levels.items() if level == "owner"]
+        at = self.deleted_at.get(tree)
+        return {
+            "id": current.id,
+            "title": current.said.get("title"),
+            "ownerUserId": owner,
+            "createdAt": root.said["createdAt"],
+            "deletedAt": at,
+            "keptUntil": at and _later(at, self.days),
+        }
 
 
 def _later(time: str, days: int) -> str:

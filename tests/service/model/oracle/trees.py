@@ -34,7 +34,6 @@ class Tree:
     archived: set[str] = field(default_factory=set)
     copied: set[str] = field(default_factory=set)
     deleted_with: "Tree | None" = None
-    deleted_at: str | None = None
     all: "list[Conversation]" = field(default_factory=list)
     """Its conversations, the root first, also the removed ones."""
     current: "Conversation | None" = None

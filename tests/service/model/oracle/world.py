@@ -19,6 +19,8 @@ class World:
         self.days = self.entries_max = 0
         self.conversations: dict[str, Conversation] = {}
         self.trashed: dict[str, Conversation] = {}
+        self.deleted_at: dict[Tree, str] = {}
+        """When trees in the trash were deleted, as far as the service has told."""
         self.gone: dict[str, Tree] = {}
         self.pins: dict[str, list[Tree]] = {}
 
