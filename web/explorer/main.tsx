@@ -13,6 +13,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./service/app.ts";
 import { askServer, isAborted, type Credentials } from "./service/connection.ts";
 import { Frame } from "./views/Frame.tsx";
+import { Linked, secretIn } from "./views/Linked.tsx";
 import { SignIn } from "./views/SignIn.tsx";
 
 const KEPT = "forklore.who"; // kept for the tab only
@@ -79,4 +80,10 @@ addEventListener("unhandledrejection", (event) => {
 	app?.fail(event.reason);
 });
 
-void start();
+// By a link one reads without an account. Another address is another page: a hash alone loads none.
+const secret = secretIn(location.hash);
+if (secret) root.render(<Linked secret={secret} />);
+else void start();
+addEventListener("hashchange", () => {
+	if (secretIn(location.hash) !== secret) location.reload();
+});

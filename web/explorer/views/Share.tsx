@@ -11,6 +11,7 @@ import type { App } from "../service/app.ts";
 import { isAborted } from "../service/connection.ts";
 import { ask } from "./ask.tsx";
 import { askHandOver, isolated, may } from "./deeds.tsx";
+import { Links } from "./Links.tsx";
 import { Avatar, Modal, Press, Problem, Said } from "./parts.tsx";
 
 const WORDS: Record<Level, string> = {
@@ -197,6 +198,7 @@ function Share({ app, id, close }: { app: App; id: string; close: () => void }) 
 						})}
 					</ul>
 				</div>
+				{may(app, "manager") && <Links app={app} id={id} />}
 				<div className="line end">
 					<Press className="b ghost" press={() => app.copyLink(toConversation(id))}>
 						<Link /> Copy link

@@ -36,6 +36,7 @@ from forklore_service.usecases.branches.copying import Copy
 from forklore_service.usecases.deletion import tree_deletion
 from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.people import erasure_requests
+from forklore_service.usecases.people.pinning import pin_conversation
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, IdempotentReplay
 from forklore_service.usecases.shared.requests import Append
@@ -194,6 +195,7 @@ def shared(store: Store) -> Store:
     say(table, OWN, secret("my own"), by=BOB)
     share(table, "ann", by=BOB, of=OWN)
     point(table, ROOT, by=BOB)
+    pin_conversation(table, caller=BOB, conversation_id=ROOT, after_id=None)
     return store
 
 
@@ -537,7 +539,7 @@ def test_the_record_of_the_request_stays_for_the_first_pass_only(store: Store) -
 
 
 @pytest.mark.failure("write-amid-erasure")
-@pytest.mark.parametrize("request_of", ["fork", "fork before", "copy", "merge", "append"])
+@pytest.mark.parametrize("request_of", ["fork", "fork before", "copy", "merge", "append", "pin"])
 def test_a_request_that_read_before_the_erasure_and_writes_after_it_leaves_nothing(
     store: Store, request_of: str
 ) -> None:
@@ -562,6 +564,8 @@ def test_a_request_that_read_before_the_erasure_and_writes_after_it_leaves_nothi
             merging.merge_branch(slow, caller=ANN, request=Merge(FORK, ROOT))
         case "append":
             say(slow, ROOT, "three")
+        case "pin":
+            pin_conversation(slow, caller=BOB, conversation_id=ROOT, after_id=None)
 
     assert not erasure_requests.get_erasure(table, erasure_id=begun.erasure_id).is_done
     drain(store, mailbox)
