@@ -25,10 +25,10 @@ class Answers(Entries, Conversations):
             after = given["afterEntryId"]
             require(after in [e["id"] for e in self._shown_to(r, opened)], *NOT_FOUND)
         opened.require_last(r)
-        self._require_room(opened, 1)
         standing = self._standing(opened)
         if standing and not self._is_left(standing, r) and not chosen:  # not even silent
             standing.refuse_other()
+        self._require_room(opened, 1)
         used = {log.id for log in self.logs if log.begun_in.tree is opened.tree}
         require(given.get("id") not in used, *CONFLICT, reason="id_in_use")
         if standing:
