@@ -115,6 +115,15 @@ WRITTEN = [
     Valid("shareConversation", of("root", userId="somebody", accessLevel="reader")),
     Valid("updateMembership", of("root", userId="<member>", accessLevel="manager"), {"userId": 404}),
     Valid("removeMembership", of("root", userId="<member>"), {"userId": 404}),
+    Valid("createLink", of("root", upToEntryId="<first>")),
+    Valid("listLinkedEntries", {"secret": "<secret>", "afterCursor": "<first>"}),
+    Valid(
+        "listLinkedEntries",
+        {"secret": "<secret>", "conversationId": "<root>"},
+        {"secret": 404, "conversationId": 404},
+    ),
+    Valid("adminDeleteLink", of("root", linkId="<other link>"), by="adam"),
+    Valid("deleteLink", of("root", linkId="<link>"), {"linkId": 404}),
     Valid("requestTransfer", of("root 2", newOwnerUserId="<heir>", userId="<user>")),
     Valid("acceptTransfer", {"transferId": "<incoming>"}),
     Valid("deleteTransfer", {"transferId": "<transfer>"}),
@@ -155,11 +164,14 @@ REQUESTS = [
     *(
         Valid(name, one.sample.given, by=one.sample.user if OPERATIONS[name].role else None)
         for name, one in CATALOGUE.items()
-        if name not in {valid.operation for valid in WRITTEN} | {"checkHealth"}
+        if name not in {valid.operation for valid in WRITTEN} | {"checkHealth", "openLink"}
     ),
     *WRITTEN,
 ]
-"""Of an operation without a request above it is the sample of its card."""
+"""Of an operation without a request above it is the sample of its card.
+
+Who has the secret of another tenant's link may read by it.
+"""
 SAME_AS_UNKNOWN = {
     *("afterCursor", "beforeCursor", "upToEntryId", "atEntryId", "forkedAtEntryId", "startedByEntryId"),
     *("ifMatch", "mergedFromConversationId", "mergedUpToEntryId", "fromConversationId", "afterEntryId"),
@@ -219,6 +231,9 @@ class Tenant:
             )
             if name == "outgoing":
                 self._make("acceptTransfer", {"transferId": "<outgoing>"}, user=self.made["heir"])
+        self._keep("other link", "createLink", of("root"))
+        link = self._make("createLink", of("root", allForks=True))
+        self.made |= {"link": link["id"], "secret": link["secret"]}
         self._keep("answer", "beginAnswer", of("root"))
         self._keep("other answer", "beginAnswer", of("root 2"))
         link = self._make("createLink", of("root"))
@@ -278,7 +293,11 @@ def swaps(valid: Valid, own: Tenant, other: Tenant) -> Iterator[tuple[str, int, 
     for name, status in valid.swaps.items():
         there = str(valid.given[name])[1:-1]
         yield name, status, {**mine, name: other.made["root" if there.startswith("new") else there]}
-    if len(valid.swaps) > 1 and "conversationId" in valid.swaps and "userId" not in valid.swaps:
+    if (
+        len(valid.swaps) > 1
+        and "conversationId" in valid.swaps
+        and not {"userId", "secret"} & set(valid.swaps)
+    ):
         everything = dict(other.made)
         everything |= {name: other.made["root"] for name in other.made if name.startswith("new")}
         yield "everything", 403, named(valid.given, everything)

@@ -293,7 +293,7 @@ def test_more_heads_than_fit_into_one_transaction_are_rewritten(store: Store, sh
     process = store.process()
     transfer = offer(process)
     gone = [keys.head(ROOT, conversation(600 + at)) for at in (0, 7)]
-    meanwhile(process, 6, lambda: store.delete(*gone))
+    meanwhile(process, 7, lambda: store.delete(*gone))
 
     accept(process, transfer)
 
