@@ -102,7 +102,7 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
         if name.startswith("FORKLORE_") or name in ("NO_COLOR", "PAGER", *HOMES):
             del os.environ[name]
     os.environ.setdefault("TERM", "xterm")
-    homes = {HOMES[1]: variables[HOMES[0]]} if HOMES[0] in variables else {}
+    homes = {HOMES[1]: variables.get(HOMES[0], os.devnull)}
     os.environ.update({"COLUMNS": "100", **homes, **variables})
     try:
         yield

@@ -43,14 +43,15 @@ class Valid:
     @property
     def swaps(self) -> dict[str, int]:
         """For each field with an id, the status if it is the other tenant's."""
-        ids = [name for name, held in self.given.items() if isinstance(held, str) and held.startswith("<")]
+        given = {name: held for name, held in self.given.items() if name != "secret"}  # who has it may read
+        ids = [name for name, held in given.items() if isinstance(held, str) and held.startswith("<")]
         usual = dict.fromkeys(ids, 403) if self.by else {name: REFUSED.get(name, 400) for name in ids}
         return {**usual, **self.other}
 
 
 REFUSED = {
     "conversationId": 403,
-    **dict.fromkeys(("entryId", "atEntryId", "forkedAtEntryId", "answerId", "attachmentId"), 404),
+    **dict.fromkeys(("entryId", "atEntryId", "forkedAtEntryId", "answerId", "attachmentId", "linkId"), 404),
     **dict.fromkeys(("id", "ifMatch"), 409),
     **dict.fromkeys(("forkedAtConversationId", "startedByConversationId", "transferId"), 403),
 }
@@ -150,6 +151,7 @@ WRITTEN = [
     Valid("deleteName", {"name": "another"}),
     Valid("adminListConversations", {"userId": "<user>"}, by="aude"),
     Valid("adminSearchConversations", {"query": "x", "userId": "<user>"}, by="aude"),
+    Valid("adminDeleteLink", of("root", linkId="<other link>"), by="adam"),
     Valid("adminListTrash", {"userId": "<user>"}, by="aude"),
     Valid("restoreConversation", of("root 2")),
     Valid("adminRestoreConversation", of("root 2"), by="adam"),
@@ -173,7 +175,7 @@ Who has the secret of another tenant's link may read by it.
 SAME_AS_UNKNOWN = {
     *("afterCursor", "beforeCursor", "upToEntryId", "atEntryId", "forkedAtEntryId", "startedByEntryId"),
     *("ifMatch", "mergedFromConversationId", "mergedUpToEntryId", "fromConversationId", "afterEntryId"),
-    *("entryId", "with", "answerId", "attachmentId"),
+    *("entryId", "with", "answerId", "attachmentId", "linkId"),
 }
 """Fields where the answer is the same for another tenant's id and for an unknown id."""
 
@@ -234,6 +236,9 @@ class Tenant:
         self.made |= {"link": link["id"], "secret": link["secret"]}
         self._keep("answer", "beginAnswer", of("root"))
         self._keep("other answer", "beginAnswer", of("root 2"))
+        link = self._make("createLink", of("root"))
+        self.made |= {"link": link["id"], "secret": link["secret"]}
+        self._keep("other link", "createLink", of("root"))
         self._keep("erasure", "adminEraseUser", {"userId": "nobody"}, user="adam")
         self._keep("photo", "uploadAttachment", {**PHOTO, "name": self.mark})
         for name, root in (("a name", "<root>"), ("another", "<root 2>")):

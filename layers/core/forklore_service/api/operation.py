@@ -171,7 +171,7 @@ class Operation(NamedTuple):
     only_reads: writes nothing, although it is a POST, because it has a body.
     repeats: a POST whose second sending does no harm, so that it takes no Idempotency-Key.
     takes_if_match, match: whether it takes an If-Match, and of which form.
-    is_public: needs no credentials.
+    is_public: needs no credentials. reads_link: the secret of a link in the path stands for them.
     role: the role that the caller needs. The caller then sees every conversation, and each request
         is written to the audit log.
     summary, description: replace those of `run`'s docstring.
@@ -193,6 +193,7 @@ class Operation(NamedTuple):
     repeats: bool = False
     match: MatchForm = OF_ENTRY
     is_public: bool = False
+    reads_link: bool = False
     role: str | None = None
     summary: str = ""
     description: str = ""
@@ -231,11 +232,6 @@ class Operation(NamedTuple):
     def is_limited(self) -> bool:
         """Whether the limit of a user's requests holds for the operation."""
         return self.reads_link or (not self.is_public and self.role is None)
-
-    @property
-    def reads_link(self) -> bool:
-        """Whether the secret of a link in the path stands for credentials."""
-        return "secret" in self.path_names
 
     @property
     def takes_idempotency_key(self) -> bool:

@@ -35,7 +35,7 @@ def list_linked_entries(request: CheckedRequest) -> answers.LinkedEntryPage:
 _LINK = "/v1/links/{secret}"
 
 OPERATIONS = (
-    Operation("openLink", "GET", _LINK, open_link, errors=(404,), is_public=True),
+    Operation("openLink", "GET", _LINK, open_link, errors=(404,), is_public=True, reads_link=True),
     Operation(
         "listLinkedEntries",
         "GET",
@@ -44,5 +44,6 @@ OPERATIONS = (
         query=entry_requests.ListLinkedEntries,
         errors=(404,),
         is_public=True,
+        reads_link=True,
     ),
 )
