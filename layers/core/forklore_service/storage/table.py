@@ -256,14 +256,14 @@ class Table:
         """
         return [refused is None for refused in self.side_by_side(self.try_commit, transactions)]
 
-    def update(self, action: Action, *, attempts: int = ATTEMPTS_MAX) -> bool:
+    def update(self, action: Action) -> bool:
         """Write one update alone, for half of what it costs in a transaction.
 
         Return whether its condition held. Raises UnavailableError.
         """
         request = action.request_to(self.connection.table_name)[action.verb]
         try:
-            self.connection.call("update_item", self._until(), attempts=attempts, **request)
+            self.connection.call("update_item", self._until(), **request)
         except TransactionRefused:
             return False
         return True

@@ -472,6 +472,11 @@ def check_rewriting(group: Group) -> Action:
     return action.check(ActionKind.GROUP, keys.group(group.group_id), condition, values=values)
 
 
+def check_handed_on(group_id: str) -> Action:
+    """Check that a transfer of the tree goes on: not all HEADs are known to name its owner."""
+    return action.check(ActionKind.GROUP, keys.group(group_id), "attribute_exists(#rewriting)")
+
+
 def end_rewriting(group: Group) -> Action:
     """Note that no HEAD names the previous owner any more, if that rewriting still goes on."""
     condition, values = _same_nonce(group)

@@ -242,11 +242,14 @@ def finish_rewriting(table: Table, group_id: str) -> None:
 
 
 def _end_links(table: Table, group: Group) -> None:
-    """Remove the links for readers that end with a transfer, if it is still this one."""
+    """Remove the links for readers that end with a transfer, as long as one goes on.
+
+    Without the condition, a worker that was held up could remove one that was made after it.
+    """
     links = table.read.links(group.group_id, now_s=table.now_s())
     for some in in_batches((link.link_id for link in links if not link.stays), LINKS_AT_ONCE):
         ended = [actions.link.delete(group.group_id, link_id) for link_id in some]
-        table.try_commit([actions.group.check_rewriting(group), *ended])
+        table.try_commit([actions.group.check_handed_on(group.group_id), *ended])
 
 
 def announce_rewriting(queue: Queue, group_id: str) -> None:

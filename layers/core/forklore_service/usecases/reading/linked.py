@@ -34,12 +34,12 @@ class Opened(NamedTuple):
 def open_link(table: Table, *, secret: str) -> Opened:
     """Return what a link leads to, and count it. Raises NotFoundError.
 
-    The count is tried once, and never fails the reading.
+    A count that fails never fails the reading.
     """
     opened = _opened(table, secret, describes=True)
     try:
         counted = actions.link.count(opened.loaded.group.group_id, opened.link.link_id)
-        table.update(counted, attempts=1)
+        table.update(counted)
     except UnavailableError:
         pass
     return opened
