@@ -14,7 +14,6 @@ _MADE = re.compile(r"0[0-9a-f]{7}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _PSEUDONYM = re.compile(r"erased-[0-9a-f]{32}")
 _SHARD = re.compile(r"(TREES|TRASH)#\d")
-_LINKS = re.compile(r"LINK#[0-9a-f-]{36}")
 ANY = {"ttl", "nonce", "version", "changes", "promotions", "memberChange", "passes", "spreading", "shelf"}
 """Attributes that may differ: they say when, by which attempt, or how often something changed."""
 MOVED = {"L1", "moves"}
@@ -40,9 +39,8 @@ def seen(answers: Iterable[Answer], contents: Iterable[Item]) -> tuple[list[str]
 
 def _once_if_links(texts: Sequence[str]) -> list[str]:
     """Return the texts of items, of equal links one. A repeated request makes another link."""
-    plain = [_LINKS.sub("LINK#<link>", text) for text in texts]
-    links = {text for text in plain if "LINK#" in text}
-    return [*links, *(text for text in plain if text not in links)]
+    links = {text for text in texts if "LINK#" in text}
+    return [*links, *(text for text in texts if text not in links)]
 
 
 def _told(answer: Answer) -> str:
@@ -85,6 +83,8 @@ def _spelled(item: Item) -> str:
     plain = items.plain(item)
     if plain["PK"].startswith("USER#"):  # a move in the list by use may be lost
         plain = {name: value for name, value in plain.items() if name not in MOVED}
+    if plain["SK"].startswith("LINK#"):
+        plain["SK"] = "LINK#<link>"
     if "path" in plain:
         plain["path"] = items.path(item)
     if "prev" in plain:

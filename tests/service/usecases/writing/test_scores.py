@@ -2,6 +2,7 @@
 
 import pytest
 
+from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.model import Caller
 from forklore_service.errors import ForbiddenError, NotFoundError, ValidationError
@@ -9,6 +10,7 @@ from forklore_service.limits import METADATA_BYTES_MAX, SCORES_AT_ONCE
 from forklore_service.storage.table import Table
 from forklore_service.usecases.writing.scores import Scores, set_scores
 from tests.service.usecases.builders import ANN, BOB, EVE, FORK, OTHER, ROOT, create, fork, say, show
+from tests.service.usecases.members import Killed, accept, dies, offer, share
 from tests.support.tables import Store
 from tools.harness.wire import Wire
 
@@ -75,3 +77,21 @@ def test_only_writers_score(store: Store, table: Table) -> None:
         score(table, {ROOT: 1}, by=EVE)
     with pytest.raises(NotFoundError):
         score(table, {ROOT: 1}, of=OTHER)
+
+
+def test_who_has_just_become_the_owner_scores_before_every_head_says_so(store: Store) -> None:
+    process, killed = store.process(), store.process()
+    create(process)
+    share(process, BOB.user_id)
+    offered = offer(process, BOB.user_id)
+    dies(killed, 4, before=True)
+    with pytest.raises(Killed):
+        accept(killed, offered)
+    group = process.get([keys.group(ROOT)]).group(ROOT)
+    assert group is not None
+    assert group.rewriting == ANN.user_id
+
+    score(process, {ROOT: 1}, by=BOB)
+    score(process, {ROOT: 2})
+
+    assert metadata(process) == '{"score":2}'

@@ -44,7 +44,8 @@ def set_scores(
         found = table.get(
             key(group.group_id, one) for one in scores for key in (keys.conversation, keys.head)
         )
-        is_owner = caller.user_id == group.owner
+        heads = [found.head(group.group_id, one) for one in scores]  # a transfer rewrites one after the other
+        is_owner = all(head is not None and head.owner == caller.user_id for head in heads)
         member = actions.member.check(group.group_id, caller.user_id, AccessLevel.WRITER)
         writes = [
             *once.record(group.group_id, conversation_id, None),
