@@ -349,8 +349,7 @@ export class ForkloreMemory extends MemoryStorage {
 			if (!ids.has(message.id)) messages.push(message);
 			ids.add(message.id);
 		}
-		messages.sort(byTime);
-		if (direction === "DESC") messages.reverse();
+		messages.sort(direction === "DESC" ? (one, other) => byTime(other, one) : byTime);
 		const total = all.length;
 		return { messages, total, page, perPage, hasMore: end < total };
 	}

@@ -329,6 +329,15 @@ test("the last messages are the newest ones, also if older ones were stored late
 	]);
 });
 
+test("messages of one time come from the end in the reverse of their order", async () => {
+	const memory = new ForkloreMemory(client());
+	const thread = threadOf();
+	await memory.saveThread({ thread });
+	await memory.saveMessages({ messages: ["a", "b", "c"].flatMap((text) => messagesOf(thread, [text])) });
+	expect(textsOf(await memory.listMessages({ threadId: thread.id }))).toEqual(["a", "b", "c"]);
+	expect(textsOf(await memory.listMessages({ threadId: thread.id, ...later, perPage: 2 }))).toEqual(["c", "b"]);
+});
+
 test("random steps give what they give with Mastra's own store, also through a connection that fails", async () => {
 	const { random, seed } = seeded();
 	const token = crypto.randomUUID();
