@@ -30,8 +30,8 @@ def is_sure(question: str, *, yes: bool) -> bool:
 def delete(shell: Shell, reference: str, *, whole: bool, yes: bool, for_good: bool = False) -> int | None:
     """Delete a branch, or its whole tree. Return the exit code.
 
-    The name that it is given by goes, too, unless the tree can be restored, which goes with its last
-    branch. A name whose conversation is gone is deleted alone.
+    The name that it is given by goes, too, unless the tree can be restored, which goes with its
+    last branch. A name whose conversation is gone is deleted alone.
     """
     asked = shell.conversation(reference)
     held = None if asked.name is None else shell.client.api.look_up_name(name=reference)
@@ -73,7 +73,7 @@ def delete(shell: Shell, reference: str, *, whole: bool, yes: bool, for_good: bo
 
 
 def _is_last(branch: "Conversation") -> bool:
-    """Return whether a fork tree has no other branch. Who cannot tell takes it for one of several."""
+    """Return whether a fork tree has no other branch; False if it cannot be told."""
     with suppress(ApiError):
         return len(list(islice(branch.forks(), 2))) == 1
     return False
