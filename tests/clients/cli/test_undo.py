@@ -57,6 +57,14 @@ def test_what_was_deleted_for_good_does_not_come_back(trip: Forklore) -> None:
     assert trip("name trip").code == 3
 
 
+def test_the_last_branch_of_a_tree_comes_back_with_its_name(trip: Forklore) -> None:
+    trip("branch other -d --yes")
+    assert "this brings it back" in trip("branch trip -d --yes").err
+
+    assert trip("undo").out == f"restored {trip.id_of('trip')}  Two nights in Lisbon?\n"
+    assert trip("log trip").code == 0
+
+
 def test_a_title_comes_back_unless_there_is_another_one_since(trip: Forklore) -> None:
     held = trip.id_of("trip")
     told = trip("title trip Lisbon")
