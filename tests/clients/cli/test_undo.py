@@ -159,6 +159,17 @@ def test_what_cannot_be_noted_is_done_all_the_same(trip: Forklore) -> None:
     assert (refused.code, "nothing to take back" in refused.err) == (4, True)
 
 
+def test_a_note_that_was_not_written_to_its_end_hides_no_earlier_one(trip: Forklore) -> None:
+    trip("title trip Lisbon")
+    trip("name best other")
+    folder = Path((trip.variables or {})["XDG_CONFIG_HOME"])
+    max(folder.glob("**/undo-*/*.json")).write_text("")
+
+    refused = trip("undo")
+    assert (refused.code, "was not noted" in refused.err) == (4, True)
+    assert trip("undo").out.endswith("is called 'Two nights in Lisbon?' again\n")
+
+
 def _elsewhere(run: Forklore, line: str) -> None:
     """Run a line as on another machine, whose notes are its own."""
     elsewhere = Path((run.variables or {})["XDG_CONFIG_HOME"]).with_name("elsewhere")
