@@ -440,6 +440,8 @@ def test_branches_are_scored_together(trip: Forklore) -> None:
 
     refused = trip("score other=good")
     assert refused.err == "forklore: 'other=good' is not NAME|ID=SCORE, where SCORE is a number\n"
+    twice = trip(f"score other=1 {other}=2")
+    assert (twice.code, twice.err) == (2, "forklore: a branch is named twice\n")
 
 
 def test_each_way_is_a_line_of_json(trip: Forklore) -> None:

@@ -57,6 +57,14 @@ def test_what_was_deleted_for_good_does_not_come_back(trip: Forklore) -> None:
     assert trip("name trip").code == 3
 
 
+def test_the_last_branch_of_a_tree_comes_back_with_its_name(trip: Forklore) -> None:
+    trip("branch other -d --yes")
+    assert "this brings it back" in trip("branch trip -d --yes").err
+
+    assert trip("undo").out == f"restored {trip.id_of('trip')}  Two nights in Lisbon?\n"
+    assert trip("log trip").code == 0
+
+
 def test_a_title_comes_back_unless_there_is_another_one_since(trip: Forklore) -> None:
     held = trip.id_of("trip")
     told = trip("title trip Lisbon")
@@ -149,6 +157,17 @@ def test_what_cannot_be_noted_is_done_all_the_same(trip: Forklore) -> None:
     assert trip("title trip Lisbon", unwritable).code == 0
     refused = trip("undo", unwritable)
     assert (refused.code, "nothing to take back" in refused.err) == (4, True)
+
+
+def test_a_note_that_was_not_written_to_its_end_hides_no_earlier_one(trip: Forklore) -> None:
+    trip("title trip Lisbon")
+    trip("name best other")
+    folder = Path((trip.variables or {})["XDG_CONFIG_HOME"])
+    max(folder.glob("**/undo-*/*.json")).write_text("")
+
+    refused = trip("undo")
+    assert (refused.code, "was not noted" in refused.err) == (4, True)
+    assert trip("undo").out.endswith("is called 'Two nights in Lisbon?' again\n")
 
 
 def _elsewhere(run: Forklore, line: str) -> None:

@@ -2,12 +2,17 @@
 
 import sys
 from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING
 
 import typer
 
 from forklore.cli.exits import NO, CommandError
 from forklore.cli.shell import Shell
 from forklore.client.errors import ApiError, NotFoundError
+
+if TYPE_CHECKING:
+    from forklore.client.generated.synchronous.conversation import Conversation
 
 
 def is_sure(question: str, *, yes: bool) -> bool:
@@ -25,8 +30,8 @@ def is_sure(question: str, *, yes: bool) -> bool:
 def delete(shell: Shell, reference: str, *, whole: bool, yes: bool, for_good: bool = False) -> int | None:
     """Delete a branch, or its whole tree. Return the exit code.
 
-    The name that it is given by goes, too, unless the tree can be restored. A name whose
-    conversation is gone is deleted alone.
+    The name that it is given by goes, too, unless the tree can be restored, which goes with its
+    last branch. A name whose conversation is gone is deleted alone.
     """
     asked = shell.conversation(reference)
     held = None if asked.name is None else shell.client.api.look_up_name(name=reference)
@@ -37,7 +42,7 @@ def delete(shell: Shell, reference: str, *, whole: bool, yes: bool, for_good: bo
             what = f"{doomed.details().title or 'what has no title'!r}, the whole tree of {doomed.id}"
     if not is_sure(f"Delete {what}?", yes=yes):
         return NO
-    may_come_back = whole and not for_good
+    may_come_back = (whole or _is_last(doomed)) and not for_good
     try:
         if whole:
             doomed.delete_tree(for_good=for_good or None)
@@ -65,3 +70,10 @@ def delete(shell: Shell, reference: str, *, whole: bool, yes: bool, for_good: bo
     if may_come_back:
         shell.say(f"while `forklore trash` lists it, this brings it back: `{shell.line('undo')}`")
     return None
+
+
+def _is_last(branch: "Conversation") -> bool:
+    """Return whether a fork tree has no other branch; False if it cannot be told."""
+    with suppress(ApiError):
+        return len(list(islice(branch.forks(), 2))) == 1
+    return False

@@ -52,9 +52,14 @@ def take_back(shell: "Shell") -> list[str]:
     """
     try:
         path = _notes(_folder(shell))[-1]
-        steps: list[Step] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, IndexError):
+        text = path.read_text(encoding="utf-8")
+    except (OSError, IndexError):
         raise CommandError("there is nothing to take back that was done here", REFUSED) from None
+    try:
+        steps: list[Step] = json.loads(text)
+    except ValueError:  # the machine stopped while it was written
+        path.unlink(missing_ok=True)
+        raise CommandError("what the last command has changed was not noted", REFUSED) from None
     done: list[str] = []
     try:
         done.extend(_WAYS[step["what"]](shell, step) for step in steps)

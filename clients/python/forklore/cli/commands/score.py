@@ -30,6 +30,8 @@ def register(app: typer.Typer) -> None:
         read = [_read(one) for one in scores]
         named = [shell.conversation(reference) for reference, _ in read]
         held = {one.resolve(): value for one, (_, value) in zip(named, read, strict=True)}
+        if len(held) < len(read):
+            raise CommandError("a branch is named twice")
         named[0].set_scores(held)
         for conversation_id, value in held.items():
             if shell.out.is_json:
