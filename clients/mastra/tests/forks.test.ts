@@ -335,7 +335,10 @@ test("messages of one time come from the end in the reverse of their order", asy
 	await memory.saveThread({ thread });
 	await memory.saveMessages({ messages: ["a", "b", "c"].flatMap((text) => messagesOf(thread, [text])) });
 	expect(textsOf(await memory.listMessages({ threadId: thread.id }))).toEqual(["a", "b", "c"]);
-	expect(textsOf(await memory.listMessages({ threadId: thread.id, ...later, perPage: 2 }))).toEqual(["c", "b"]);
+	expect(textsOf(await memory.listMessages({ threadId: thread.id, ...later, perPage: 2 }))).toEqual([
+		"c",
+		"b",
+	]);
 });
 
 test("random steps give what they give with Mastra's own store, also through a connection that fails", async () => {

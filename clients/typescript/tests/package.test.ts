@@ -12,7 +12,7 @@ import { compile, faultsOf, filesOf, packed, type Packed } from "./support/packe
 import { ROOT } from "./support/server.ts";
 
 const PACKAGE = join(import.meta.dirname, "..");
-const BYTES_MAX = 30 * 1024;
+const BYTES_MAX = 32 * 1024;
 let made: Packed;
 
 beforeAll(async () => {
@@ -43,7 +43,7 @@ test("it has the version and the licence of the Python package", () => {
 	);
 });
 
-test("what the package itself imports is at most 30 KB, compressed", () => {
+test("what the package itself imports is at most 32 KB, compressed", () => {
 	const imported = new Set(["index.js"]);
 	let code = "";
 	for (const name of imported) {

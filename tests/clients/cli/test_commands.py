@@ -756,6 +756,8 @@ def test_a_link_is_made_and_listed_and_ended(trip: Forklore) -> None:
     assert [one["id"] for one in objects(trip("links trip --json").out)] == [second["id"]]
     missing = trip(f"unlink trip {first['id']}")
     assert missing.code != 0
+    assert trip("unlink trip ''").code != 0  # an empty text would fit the only one
+    assert len(objects(trip("links trip --json").out)) == 1
     assert trip("link trip --days 400").code != 0
 
 

@@ -210,6 +210,7 @@ def kinds(user: str, conversation_id: str, created_at: str) -> dict[str, Key]:
         "VEC": keys.vector(ROOT, conversation_id, at(1), 0),
         "CHILD": keys.child(ROOT, conversation_id, place),
         "XFER": keys.transfer_of_group(ROOT),
+        "LINK": keys.link(ROOT, conversation_id),
     }
 
 
@@ -262,6 +263,7 @@ def test_each_kind_of_item_is_only_in_its_own_range(
     assert found(keys.members_range(ROOT)) == {"MEM"}
     assert found(keys.remnants_range(ROOT)) == {"GONE"}
     assert found(keys.conversations_range(ROOT)) == {"CONV"}
+    assert found(keys.links_range(ROOT)) == {"LINK"}
     assert found(keys.entry_keys_range(ROOT, conversation_id)) == {"KEY"}
     assert found(keys.vectors_range(ROOT, conversation_id, first=FIRST, last=LAST)) == {"VEC"}
     assert found(keys.children_range(ROOT, conversation_id)) == {"CHILD"}
@@ -292,6 +294,7 @@ def test_each_kind_of_key_is_spelled_as_the_architecture_page_says() -> None:
         "VEC": (ROOT, f"VEC#{FORK}#{at(1)}#0"),
         "CHILD": (ROOT, f"CHILD#{FORK}#{created_at}#{FORK}"),
         "XFER": (ROOT, "XFER"),
+        "LINK": (ROOT, f"LINK#{FORK}"),
     }
     assert keys.entry(ROOT, entry_id) == (ROOT, f"{created_at}#{entry_id}")
     assert keys.blob(ROOT, entry_id, 7) == (f"BLOB#{ROOT}#{entry_id}", "0007")

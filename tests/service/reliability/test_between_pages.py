@@ -25,15 +25,16 @@ LISTS: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.fixture
 def process(store: Store) -> Process:
-    """A process and a tree of Ann with two of everything. Bob is a reader of the tree."""
+    """A process and a tree of Ann with two of everything. Bob is a manager of the tree."""
     process = Process(store)
     assert process.ask("createConversation", ANN, id=ROOT).status == 201
-    shared = process.ask("shareConversation", ANN, conversationId=ROOT, userId="bob", accessLevel="reader")
+    shared = process.ask("shareConversation", ANN, conversationId=ROOT, userId="bob", accessLevel="manager")
     assert shared.status == 201
     for number in (2, 3):
         assert process.ask("appendEntry", ANN, conversationId=ROOT, **SAID).status == 201
         child = {"conversationId": conversation_id(number), "startedByConversationId": ROOT}
         assert process.ask("appendEntry", ANN, **child, **SAID).status == 201
+        assert process.ask("createLink", ANN, conversationId=ROOT).status == 201
     assert process.ask("forkConversation", ANN, conversationId=ROOT).status == 201
     return process
 

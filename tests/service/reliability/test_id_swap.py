@@ -151,7 +151,6 @@ WRITTEN = [
     Valid("deleteName", {"name": "another"}),
     Valid("adminListConversations", {"userId": "<user>"}, by="aude"),
     Valid("adminSearchConversations", {"query": "x", "userId": "<user>"}, by="aude"),
-    Valid("adminDeleteLink", of("root", linkId="<other link>"), by="adam"),
     Valid("adminListTrash", {"userId": "<user>"}, by="aude"),
     Valid("restoreConversation", of("root 2")),
     Valid("adminRestoreConversation", of("root 2"), by="adam"),
@@ -236,9 +235,6 @@ class Tenant:
         self.made |= {"link": link["id"], "secret": link["secret"]}
         self._keep("answer", "beginAnswer", of("root"))
         self._keep("other answer", "beginAnswer", of("root 2"))
-        link = self._make("createLink", of("root"))
-        self.made |= {"link": link["id"], "secret": link["secret"]}
-        self._keep("other link", "createLink", of("root"))
         self._keep("erasure", "adminEraseUser", {"userId": "nobody"}, user="adam")
         self._keep("photo", "uploadAttachment", {**PHOTO, "name": self.mark})
         for name, root in (("a name", "<root>"), ("another", "<root 2>")):

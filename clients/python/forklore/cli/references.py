@@ -71,8 +71,11 @@ def resembles_id(text: str) -> bool:
 def id_with(part: str, ids: Iterable[str], what: str) -> str:
     """Return the only one of some ids that begins or ends with `part`.
 
-    what: what has such ids, in words. Raises CommandError if there are none or several.
+    what: what has such ids, in words. Raises CommandError if there are none or several, or if it is
+    too short to be meant.
     """
+    if not is_id(part) and not is_part(part):
+        raise CommandError(f"{part!r} is neither an id of {what} nor {PART_MIN} characters of one", NOT_FOUND)
     wanted = part.lower()
     fitting = [one for one in ids if one.startswith(wanted) or one.endswith(wanted)]
     if not fitting:

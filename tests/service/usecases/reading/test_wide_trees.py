@@ -47,7 +47,10 @@ class Wide:
 
     def _query(self, **asked: Any) -> dict[str, Any]:
         first = int(asked.get("ExclusiveStartKey", {"at": 0})["at"])
-        make = _child if asked["ExpressionAttributeValues"][":first"]["S"].startswith("CHILD#") else _head
+        kind = asked["ExpressionAttributeValues"][":first"]["S"]
+        if kind.startswith("LINK#"):
+            return {"Items": []}
+        make = _child if kind.startswith("CHILD#") else _head
         wanted = set(asked.get("ExpressionAttributeNames", {}).values())
         page = [
             {name: value for name, value in make(number).items() if not wanted or name in wanted}
