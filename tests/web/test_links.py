@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from forklore import Forklore
 from tests.web import steps
@@ -62,3 +62,29 @@ def test_a_link_that_is_ended_leads_nowhere(
     expect(reader.get_by_role("alert")).to_contain_text("leads nowhere")
     reader.goto(address[:-43] + "A" * 43)
     expect(reader.get_by_role("alert")).to_contain_text("leads nowhere")
+
+
+def test_a_branch_that_comes_late_is_not_shown_under_another(
+    blank: Page, api: Forklore, user: str, new_context: Callable[..., BrowserContext]
+) -> None:
+    made = api.create(title="A trip")
+    asked = made.say("user", "Where to?")
+    made.fork(after=asked).say("assistant", "By ship")
+    made.say("assistant", "By train")
+    page = sign_in(blank, user, at=at_conversation(made.id))
+    reader = new_context().new_page()
+    reader.goto(linked(page, shows="tree"))
+    expect(reader.get_by_text("By train")).to_be_visible()
+    held: list[Route] = []
+    reader.route("**/entries?*conversationId=*", lambda route: held.append(route))  # noqa: PLW0108 (a method has no attributes)
+
+    reader.get_by_role("button", name="Branch 1").click()
+    with reader.expect_response("**/entries?limit=100"):
+        reader.get_by_role("button", name="Back to the first branch").click()
+    [late] = held
+    with reader.expect_response("**/entries?*conversationId=*"):
+        late.continue_()
+
+    reader.wait_for_timeout(200)
+    expect(reader.get_by_text("By train")).to_be_visible()
+    expect(reader.get_by_text("By ship")).to_have_count(0)

@@ -1,7 +1,7 @@
 // The page of a link: what people read who have no account. Nothing here knows a person, and nothing is kept.
 
 import type { LinkedConversation, LinkedEntry, LinkedEntryPage } from "@forklore/client";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { saidAt } from "../model/forms.ts";
 import { shownOf } from "../model/shown.ts";
 import type { Entry } from "../model/types.ts";
@@ -46,6 +46,8 @@ export function Linked({ secret }: { secret: string }) {
 	const [others, setOthers] = useState<readonly string[]>([]);
 	const [cursor, setCursor] = useState<string | null>(null);
 	const [problem, setProblem] = useState("");
+	const open = useRef(branch); // an answer about another branch comes too late
+	open.current = branch;
 
 	const fail = (error: unknown) =>
 		setProblem(error instanceof Error && error.message === GONE ? GONE : SILENT);
@@ -53,6 +55,7 @@ export function Linked({ secret }: { secret: string }) {
 		const of = branch ? `&conversationId=${branch}` : "";
 		const from = after ? `&afterCursor=${after}` : "";
 		const page = await get<LinkedEntryPage>(secret, `/entries?limit=${AT_ONCE}${of}${from}`);
+		if (open.current !== branch) return;
 		setEntries((known) => [...((after && known) || []), ...page.data]);
 		setOthers(page.alternativesAtEnd ?? []);
 		setCursor(page.afterCursor);
