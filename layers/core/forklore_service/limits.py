@@ -46,8 +46,8 @@ WAIT_SECONDS_MAX = 20
 PINS_MAX = 50
 """Of one user."""
 RETENTION_DAYS_MAX = 36_500
+"""A hundred years. The parameter of the template has the same bound, as for the next one."""
 DELETED_DAYS_MAX = 365
-"""A hundred years. The parameter of the template has the same bound."""
 
 T = TypeVar("T")
 

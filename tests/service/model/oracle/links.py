@@ -77,6 +77,7 @@ class Links(Entries):
         status, page = self.list_entries(Request("listEntries", reader, given), chosen)
         seen = (*SHOWN, "userId") if link.said["userIds"] else SHOWN
         page["data"] = [{name: one[name] for name in seen if name in one} for one in page["data"]]
+        page.pop("answering", None)
         return status, page
 
     def end_links(self, tree: object) -> None:

@@ -111,15 +111,18 @@ class Making(Attachments, Pointers):
 
     def _is_news(self, r: Request, into: Conversation, given: Json) -> bool:
         """Tell whether a sync makes an entry."""
-        _, entries = latest_epoch(into.context_for(r.caller, into.view()) or [])
-        known = [element for entry in entries for element in entry["content"]]
+        _, _, known = self._synced(r, into)
         return bool(comparable(known) != comparable(given["content"]))
+
+    def _synced(self, r: Request, into: Conversation) -> tuple[int, list[Entry], list[Json]]:
+        """Return the epoch that the caller sees, its entries, and their elements."""
+        epoch, entries = latest_epoch(into.context_for(r.caller, into.view()) or [])
+        return epoch, entries, [element for entry in entries for element in entry["content"]]
 
     def _sync(self, r: Request, into: Conversation, given: Json, told: Json, *, is_new: bool) -> Json:
         sent = given["content"]
-        epoch, entries = latest_epoch(into.context_for(r.caller, into.view()) or [])
-        known = [element for entry in entries for element in entry["content"]]
-        if not self._is_news(r, into, given):
+        epoch, entries, known = self._synced(r, into)
+        if comparable(known) == comparable(sent):
             last = entries[-1]["id"] if entries else None
             told = {"epoch": epoch or None, "noOp": True, "epochIncremented": False}
             return told | {"entry": None, "lastEntryId": last}

@@ -281,8 +281,8 @@ _NOT_SPREADING = "#state = :live AND attribute_not_exists(#spreading)"
 def count_forks(tree: Group, forks: int, *, promoted: str | None, at: str) -> Action:
     """Count forks in a tree that is live, has the version that was read, and has room.
 
-    promoted: the fork that becomes the current branch. at: the time now. The last
-    fork may have been made by a clock that is ahead.
+    promoted: the fork that becomes the current branch. at: the time now. The last fork may have
+    been made by a clock that is ahead.
     """
     count, change = "ADD #conversations :by", "SET #forkedAt = :forkedAt"
     values = {
