@@ -25,6 +25,7 @@ from forklore_service.limits import (
     KEY_CHARACTERS_MAX,
     METADATA_BYTES_MAX,
     NAME_BYTES_MAX,
+    NOTE_CHARACTERS_MAX,
     TITLE_CHARACTERS_MAX,
     WAIT_SECONDS_MAX,
 )
@@ -282,7 +283,17 @@ def _double(value: Any) -> Any:
     return int(value) if value == int(value) else float(value)
 
 
+NoteText = Annotated[
+    str,
+    Field(min_length=1, max_length=NOTE_CHARACTERS_MAX, pattern=r"\S"),
+]
+"""What a note says: not only white space."""
 Score = Annotated[int | float, BeforeValidator(_double), WithJsonSchema({"type": "number"})]
+NoteScore = Annotated[
+    int | float,
+    BeforeValidator(_double),
+    Field(ge=-INTEGER_MAX, le=INTEGER_MAX),
+]
 
 
 def _cost(value: Any) -> Any:
