@@ -731,8 +731,10 @@ CARDS = [
     card(
         "adminDeleteNote",
         "admins of a conversation",
-        Step("adminDeleteNote", at("root", entryId="<first>", noteId="<note>"), user="adam"),
+        Step("addNote", at("root", entryId="<first>", score=1), keep="note"),
+        Step("adminListNotes", at("root", entryId="<first>"), user="aude"),
         Step("adminDeleteNote", at("root", entryId="<first>", noteId="<note>"), user="aude"),
+        Step("adminDeleteNote", at("root", entryId="<first>", noteId="<note>"), user="adam"),
     ),
     card(
         "adminListForks",

@@ -400,6 +400,7 @@ ANSWERS: dict[type[BaseModel], Json] = {
     answer_models.Entries: {"data": [_COPIED]},
     answer_models.CreatedLink: {**_LINK, "opens": 0, "secret": _SECRET},
     answer_models.LinkPage: {"data": [_LINK], "afterCursor": None},
+    answer_models.Note: _NOTE,
     answer_models.NotePage: {"data": [_NOTE], "afterCursor": None},
     answer_models.LinkedConversation: {
         "conversationId": _ID,

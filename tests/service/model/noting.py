@@ -26,7 +26,7 @@ class Noting:
         conversation_id, found = self._choose.target()
         entry_id = (self._choose.anchor(found) if found else None) or self._choose.new_id()
         given: Json = {"conversationId": conversation_id, "entryId": entry_id}
-        said = self._choose.some_of(text="good tea", score=self._choose.one_of(0, 1, -2.5, 0.1))
+        said = self._choose.some_of(text="good tea", score=self._choose.one_of(0, 1, -2.5, 0.25))
         self._post("addNote", self._choose.caller(found, "writer"), given | (said or {"text": "so so"}))
 
     def manage_notes(self) -> None:

@@ -56,6 +56,8 @@ PURPOSES: Mapping[str, set[str]] = {
     "deletion": {"Put JOB", "Update GROUP"},
     "linking": {"Put LINK"},
     "ending a link": {"Delete LINK"},
+    "noting": {"Put NOTE"},
+    "deleting a note": {"Delete NOTE"},
     "clearing up": {"ConditionCheck GROUP"},
     "naming": {"Update NAME"},
     "letting go": {"Put JOB", "Update FILE"},

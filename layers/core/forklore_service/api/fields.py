@@ -26,6 +26,7 @@ from forklore_service.limits import (
     METADATA_BYTES_MAX,
     NAME_BYTES_MAX,
     NOTE_CHARACTERS_MAX,
+    NOTE_SCORE_MAX,
     TITLE_CHARACTERS_MAX,
     WAIT_SECONDS_MAX,
 )
@@ -289,10 +290,19 @@ NoteText = Annotated[
 ]
 """What a note says: not only white space."""
 Score = Annotated[int | float, BeforeValidator(_double), WithJsonSchema({"type": "number"})]
+
+
+def _note_score(value: Any) -> Any:
+    score = _double(value)
+    if abs(score) > NOTE_SCORE_MAX:
+        raise ValueError(f"must be between -{NOTE_SCORE_MAX} and {NOTE_SCORE_MAX}")
+    return score
+
+
 NoteScore = Annotated[
     int | float,
-    BeforeValidator(_double),
-    Field(ge=-INTEGER_MAX, le=INTEGER_MAX),
+    BeforeValidator(_note_score),
+    WithJsonSchema({"type": "number", "minimum": -NOTE_SCORE_MAX, "maximum": NOTE_SCORE_MAX}),
 ]
 
 
