@@ -465,6 +465,12 @@ PAIRS: dict[str, Pair] = {
     "link by the owner, accept": pair(
         post("createLink", ANN, of=linked, conversationId=GIVEN), "accept what has links"
     ),
+    "link, link with one key": by_key("link"),
+    "link, delete and cascade": pair(
+        "link",
+        (delete("deleteConversation", ANN, of=linked, conversationId=GIVEN), _work_off(GIVEN, of=linked)),
+        is_endless=True,
+    ),
     "link, delete": pair("link", delete("deleteConversation", ANN, of=linked, conversationId=GIVEN)),
     "link, remove the branch and prune": pair(
         post("createLink", ANN, conversationId=FORK), (_REMOVE_FORK, work(run_prune(ROOT, FORK), of=family))
