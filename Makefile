@@ -84,7 +84,9 @@ typescript := clients/typescript
 runtimes := $(typescript)/tests/runtimes
 kits := $(addprefix clients/,assistant-ui ai-sdk langgraph mastra)
 newer_node = PATH="$$(cd $(runtimes)/node_modules/node-*/bin 2>/dev/null && pwd || dirname "$$(command -v node)"):$$PATH"
-in_kits = $(newer_node) && printf '%s\n' $(kits) | xargs -P 2 -I '{}' npm --prefix '{}' run --silent $(1)
+# Two at a time; what each prints comes whole.
+in_kits = $(newer_node) && printf '%s\n' $(kits) | xargs -P 2 -I '{}' sh -c 'told="$$(npm --prefix {} run --silent $(1) 2>&1)"; failed=$$?; \
+	printf "%s\n" "$$told"; [ $$failed = 0 ] || { echo "FAILED: npm run $(1) in {}"; exit 1; }'
 random := tests/service/http tests/service/aws/test_fuzz.py tests/local/server/test_schemathesis.py
 compile := uv pip compile --quiet --no-header --no-emit-index-url --generate-hashes --universal --python-version 3.11 \
 	$(UPGRADE)

@@ -474,6 +474,12 @@ PAIRS: dict[str, Pair] = {
     "link by the owner, accept": pair(
         post("createLink", ANN, of=linked, conversationId=GIVEN), "accept what has links"
     ),
+    "link, link with one key": by_key("link"),
+    "link, delete and cascade": pair(
+        "link",
+        (delete("deleteConversation", ANN, of=linked, conversationId=GIVEN), _work_off(GIVEN, of=linked)),
+        is_endless=True,
+    ),
     "link, delete": pair("link", delete("deleteConversation", ANN, of=linked, conversationId=GIVEN)),
     "link, remove the branch and prune": pair(
         post("createLink", ANN, conversationId=FORK), (_REMOVE_FORK, work(run_prune(ROOT, FORK), of=family))
@@ -489,7 +495,6 @@ PAIRS: dict[str, Pair] = {
     "delete a note, remove the manager and a look": pair(
         "delete a note of another", _without_notes_of("mia")
     ),
-    "delete a note, delete it": pair("delete one's own note", "delete a note of another"),
     "open a link, end it": pair("open a link", "end a link"),
     "end a link, remove the manager and a look": pair(
         delete("deleteLink", MIA, of=linked, conversationId=GIVEN, linkId="<link>"), _NO_MANAGER
