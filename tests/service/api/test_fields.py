@@ -272,6 +272,7 @@ def send(world: World, case: Case, *, new: str) -> Answer:
     operation = BY_NAME[case.operation]
     makes = {*FORKED, *STARTED} & case.fields.keys()
     path = operation.path.replace("{conversationId}", new if makes else ROOT).replace("{answerId}", OTHER)
+    path = path.replace("{entryId}", "<first>")
     query = "userId=will" if "userId" in operation.query_names else ""
     answer = world.send(Ask(operation.method, path, case.body, query=query, agent=_agent(case)))
     if answer.json.get("channel") == "context" and answer.json["conversationId"] == ROOT:

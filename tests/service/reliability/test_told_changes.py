@@ -257,7 +257,6 @@ def live(table: Table) -> None:
     members.share(table, "bob")
     fork(table, anchor=one, by=BOB)
     [four] = say(table, FORK, "four", by=BOB)
-    notes.add_note(table, caller=BOB, request=notes.NoteRequest(FORK, four, "so"))
     promote(table)
     conversations.update_conversation(
         table, caller=BOB, conversation_id=FORK, change=conversations.Patch({"title": "five"})
@@ -269,6 +268,7 @@ def live(table: Table) -> None:
     say(table, OTHER, "six")
     delete_conversation(table, mail.queue, caller=PLANNER, conversation_id=OTHER, wait_s=0)
     run_deletion(table, mail.queue, OTHER, wait_s=0)
+    notes.add_note(table, caller=BOB, request=notes.NoteRequest(FORK, four, "so"))
 
 
 @pytest.fixture
