@@ -54,7 +54,6 @@ PURPOSES: Mapping[str, set[str]] = {
     "offer": {"Put XFER"},
     "acceptance": {"Delete XFER", "Put JOB"},
     "deletion": {"Put JOB", "Update GROUP"},
-    "linking": {"Put LINK"},
     "ending a link": {"Delete LINK"},
     "clearing up": {"ConditionCheck GROUP"},
     "naming": {"Update NAME"},

@@ -1777,9 +1777,9 @@ export interface Operations {
 	 * For managers. It shows the history up to now, or up to `upToEntryId`, and nothing that is said
 	 * later; with `allForks` the whole fork tree, and what is said later, too. It ends after `days`,
 	 * with the conversation, and with a transfer unless `keepOnTransfer`. The `secret` is told only in
-	 * this answer; what is sent again makes another link.
+	 * this answer, and again to who repeats the request with its `Idempotency-Key`.
 	 */
-	createLink(given: CreateLinkArguments, options?: Sent): Promise<CreatedLink>;
+	createLink(given: CreateLinkArguments, options?: Keyed): Promise<CreatedLink>;
 	/**
 	 * List the links to the conversation's fork tree that have not ended, oldest first.
 	 *
@@ -2093,7 +2093,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	removeMembership: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/memberships", "lengthsMax": {"userId": 255}, "answers": ["children"]},
 	archiveConversation: {"method": "PUT", "path": "/v1/conversations/{conversationId}/archive"},
 	unarchiveConversation: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/archive"},
-	createLink: {"method": "POST", "path": "/v1/conversations/{conversationId}/links", "hasBody": true, "answers": ["allForks", "conversationId", "createdAt", "endsAt", "id", "keepOnTransfer", "opens", "secret", "userIds"]},
+	createLink: {"method": "POST", "path": "/v1/conversations/{conversationId}/links", "hasBody": true, "takesKey": true, "answers": ["allForks", "conversationId", "createdAt", "endsAt", "id", "keepOnTransfer", "opens", "secret", "userIds"]},
 	listLinks: {"method": "GET", "path": "/v1/conversations/{conversationId}/links", "isRead": true, "answers": ["afterCursor", "data"]},
 	deleteLink: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/links/{linkId}"},
 	pinConversation: {"method": "PUT", "path": "/v1/conversations/{conversationId}/pin", "lengthsMax": {"afterConversationId": 1000}},

@@ -226,14 +226,6 @@ class UpdateConversation(Described, total=False):
     if_match: str | None
 
 
-class CreateLink(TypedDict, total=False):
-    days: int | None
-    up_to_entry_id: str | None
-    all_forks: bool | None
-    user_ids: bool | None
-    keep_on_transfer: bool | None
-
-
 class ListLinkedEntries(Paged, GetAttachment, total=False):
     before_cursor: str | None
     tail: bool | None
@@ -272,6 +264,14 @@ class SearchArguments(GetAttachment, total=False):
     include_entry: bool | None
     around: int | None
     min_score: float | Decimal | None
+
+
+class CreateLink(Keyed, total=False):
+    days: int | None
+    up_to_entry_id: str | None
+    all_forks: bool | None
+    user_ids: bool | None
+    keep_on_transfer: bool | None
 
 
 class MergeArguments(Keyed, total=False):

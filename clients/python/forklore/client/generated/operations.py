@@ -399,8 +399,8 @@ class Methods:
         For managers. It shows the history up to now, or up to `up_to_entry_id`, and nothing
         that is said later; with `all_forks` the whole fork tree, and what is said later, too.
         It ends after `days`, with the conversation, and with a transfer unless
-        `keep_on_transfer`. The `secret` is told only in this answer; what is sent again makes
-        another link.
+        `keep_on_transfer`. The `secret` is told only in this answer, and again to who repeats
+        the request with its `idempotency_key`.
         """
 
     @operation("GET", "/v1/conversations/{conversationId}/links", results.LinkPage.of)
