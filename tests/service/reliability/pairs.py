@@ -470,15 +470,14 @@ PAIRS: dict[str, Pair] = {
     "accept, decline": pair(_ACCEPT, _DECLINE),
     "accept, revoke the recipient": pair(_ACCEPT, OPERATIONS["remove the recipient"]),
     "accept, delete": pair(_ACCEPT, _DELETE_GIVEN),
-    "link, accept": pair("link", "accept what has links"),
+    "link, accept": pair("link", "accept what has links", is_endless=True),
     "link by the owner, accept": pair(
-        post("createLink", ANN, of=linked, conversationId=GIVEN), "accept what has links"
+        post("createLink", ANN, of=linked, conversationId=GIVEN), "accept what has links", is_endless=True
     ),
     "link, link with one key": by_key("link"),
     "link, delete and cascade": pair(
         "link",
         (delete("deleteConversation", ANN, of=linked, conversationId=GIVEN), _work_off(GIVEN, of=linked)),
-        is_endless=True,
     ),
     "link, delete": pair("link", delete("deleteConversation", ANN, of=linked, conversationId=GIVEN)),
     "link, remove the branch and prune": pair(
