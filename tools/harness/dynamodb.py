@@ -152,7 +152,7 @@ def _command() -> list[str]:
     if java is None:
         raise EngineMissingError("DynamoDB Local needs java on the PATH, 17 or newer, and Maven")
     jars = fetch()
-    # It lives for minutes at most: the compiler and the collector for longer lives take half of its time.
+    # It lives for minutes: the compiler and the collector for long lives would double its CPU time.
     return [
         *(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
         *(f"-Djava.library.path={jars}", "-cp", f"{jars}/*"),
