@@ -811,7 +811,7 @@ export class Conversation {
 	 * Write a note on an entry of the history: a text, a score, or both. Every branch that shows the entry
 	 * shows it. It is no part of the history, and no context.
 	 */
-	async note(entry: { id: string } | string, options: AddNote & Keyed): Promise<Note> {
+	async note(entry: EntryOrId, options: AddNote & Keyed): Promise<Note> {
 		const { idempotencyKey, signal, ...said } = options;
 		const given = { ...said, ...(await this.#here({ signal })), entryId: idOf(entry) };
 		return this.#api.addNote(given, { idempotencyKey, signal });
