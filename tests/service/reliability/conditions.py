@@ -55,6 +55,8 @@ PURPOSES: Mapping[str, set[str]] = {
     "acceptance": {"Delete XFER", "Put JOB"},
     "deletion": {"Put JOB", "Update GROUP"},
     "ending a link": {"Delete LINK"},
+    "noting": {"Put NOTE"},
+    "deleting a note": {"Delete NOTE"},
     "clearing up": {"ConditionCheck GROUP"},
     "naming": {"Update NAME"},
     "letting go": {"Put JOB", "Update FILE"},

@@ -16,6 +16,12 @@ export const ATTACHMENTS_PER_ENTRY_MAX = 10;
 /** What callers say of a conversation. */
 export const DESCRIPTION = ["title", "tags", "metadata"] as const;
 
+/** What is noted on an entry: a text, a score, or both. */
+export interface AddNote {
+	score?: number | null | undefined;
+	text?: string | null | undefined;
+}
+
 /** An attachment as an auditor sees it. `userId`: who has uploaded it, unless erased. */
 export interface AdminAttachment {
 	contentType: string;
@@ -780,6 +786,28 @@ export interface NamePage {
 /** Nothing at all. */
 export type NoFields = Record<never, never>;
 
+/**
+ * A note on an entry. `conversationId`: the one that the entry was written in.
+ *
+ * `clientId`: the agent that has written it.
+ */
+export interface Note {
+	clientId?: string;
+	conversationId: string;
+	createdAt: string;
+	entryId: string;
+	id: string;
+	score?: number;
+	text?: string;
+	userId: string;
+}
+
+/** Notes in the order of their entries, those on one entry oldest first. */
+export interface NotePage {
+	afterCursor: string | null;
+	data: Note[];
+}
+
 /** Which trees come first: those that were used last, or those that were created last. */
 export type Order = "used" | "created";
 
@@ -1255,6 +1283,28 @@ export type ListLinkedEntriesArguments = {
 	tail?: boolean | undefined;
 };
 
+/** What `addNote` takes. */
+export type AddNoteArguments = {
+	conversationId: string;
+	entryId: string;
+} & AddNote;
+
+/** What `listNotes` takes. */
+export type ListNotesArguments = {
+	conversationId: string;
+	wait?: number | undefined;
+	entryId?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
+/** What `deleteNote` takes. */
+export type DeleteNoteArguments = {
+	conversationId: string;
+	entryId: string;
+	noteId: string;
+};
+
 /** What `setName` takes. */
 export type SetNameArguments = SetName;
 
@@ -1435,6 +1485,16 @@ export type AdminListLinksArguments = {
 	afterCursor?: string | undefined;
 };
 
+/** What `adminListNotes` takes. */
+export type AdminListNotesArguments = {
+	conversationId: string;
+	justification?: string | undefined;
+	wait?: number | undefined;
+	entryId?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
 /** What `adminListNames` takes. */
 export type AdminListNamesArguments = {
 	justification?: string | undefined;
@@ -1485,6 +1545,14 @@ export type AdminDeleteNameArguments = {
 export type AdminDeleteLinkArguments = {
 	conversationId: string;
 	linkId: string;
+	justification?: string | undefined;
+};
+
+/** What `adminDeleteNote` takes. */
+export type AdminDeleteNoteArguments = {
+	conversationId: string;
+	entryId: string;
+	noteId: string;
 	justification?: string | undefined;
 };
 
@@ -1851,6 +1919,25 @@ export interface Operations {
 	 */
 	listLinkedEntries(given: ListLinkedEntriesArguments, options?: Sent): Promise<LinkedEntryPage>;
 	/**
+	 * Write a note on a history entry that the conversation shows: a text, a score, or both.
+	 *
+	 * For writers. A note belongs to the entry, so every branch that shows the entry shows it. It is
+	 * no part of a history, and no context; no search finds it, and no link shows it.
+	 */
+	addNote(given: AddNoteArguments, options?: Keyed): Promise<Note>;
+	/**
+	 * List the notes on what the conversation shows, in the order of its entries.
+	 *
+	 * For every member. With `entryId` those on this entry, oldest first.
+	 */
+	listNotes(given: ListNotesArguments, options?: Sent): Promise<NotePage>;
+	/**
+	 * Delete a note.
+	 *
+	 * For who has written it, and for managers.
+	 */
+	deleteNote(given: DeleteNoteArguments, options?: Sent): Promise<void>;
+	/**
 	 * Make a name, or point it to another conversation.
 	 *
 	 * For every member of the conversation. A name is yours: names of other users and of other clients
@@ -1992,6 +2079,12 @@ export interface Operations {
 	 */
 	adminListLinks(given: AdminListLinksArguments, options?: Sent): Promise<LinkPage>;
 	/**
+	 * List the notes on what any conversation shows, in the order of its entries.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminListNotes(given: AdminListNotesArguments, options?: Sent): Promise<NotePage>;
+	/**
 	 * List all names of a user: those without a client, then client by client.
 	 *
 	 * For callers with the role `auditor`; `admin` implies `auditor`.
@@ -2033,6 +2126,12 @@ export interface Operations {
 	 * For callers with the role `admin`; `admin` implies `auditor`.
 	 */
 	adminDeleteLink(given: AdminDeleteLinkArguments, options?: Sent): Promise<void>;
+	/**
+	 * Delete a note on an entry of any conversation.
+	 *
+	 * For callers with the role `admin`; `admin` implies `auditor`.
+	 */
+	adminDeleteNote(given: AdminDeleteNoteArguments, options?: Sent): Promise<void>;
 	/**
 	 * List the attachments that a user has uploaded, in the order of their `sha256`.
 	 *
@@ -2107,6 +2206,9 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	acceptTransfer: {"method": "POST", "path": "/v1/ownership-transfers/{transferId}/accept", "hasBody": true, "takesKey": true},
 	openLink: {"method": "GET", "path": "/v1/links/{secret}", "isRead": true, "lengthsMax": {"conversationId": 1000}, "answers": ["allForks", "conversationId", "endsAt", "title"]},
 	listLinkedEntries: {"method": "GET", "path": "/v1/links/{secret}/entries", "isRead": true, "lengthsMax": {"conversationId": 1000}, "answers": ["afterCursor", "beforeCursor", "data"]},
+	addNote: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries/{entryId}/notes", "hasBody": true, "takesKey": true, "lengthsMax": {"text": 2000}, "answers": ["conversationId", "createdAt", "entryId", "id", "userId"]},
+	listNotes: {"method": "GET", "path": "/v1/conversations/{conversationId}/notes", "isRead": true, "lengthsMax": {"entryId": 1000}, "answers": ["afterCursor", "data"]},
+	deleteNote: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/entries/{entryId}/notes/{noteId}"},
 	setName: {"method": "POST", "path": "/v1/names", "hasBody": true, "takesKey": true, "lengthsMax": {"conversationId": 1000, "name": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt"]},
 	listNames: {"method": "GET", "path": "/v1/names", "isRead": true, "lengthsMax": {"prefix": 255}, "answers": ["afterCursor", "data"]},
 	lookUpName: {"method": "GET", "path": "/v1/names/lookup", "isRead": true, "lengthsMax": {"name": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt"]},
@@ -2129,6 +2231,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	adminSearchConversations: {"method": "POST", "path": "/v1/admin/conversations/search", "hasBody": true, "isRead": true, "query": ["justification"], "lengthsMax": {"conversationId": 1000, "justification": 1000, "query": 500, "userId": 255}, "answers": ["afterCursor", "complete", "data"]},
 	adminListMemberships: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/memberships", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
 	adminListLinks: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/links", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
+	adminListNotes: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/notes", "isRead": true, "lengthsMax": {"entryId": 1000, "justification": 1000}, "answers": ["afterCursor", "data"]},
 	adminListNames: {"method": "GET", "path": "/v1/admin/names", "isRead": true, "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminLookUpName: {"method": "GET", "path": "/v1/admin/names/lookup", "isRead": true, "lengthsMax": {"clientId": 255, "justification": 1000, "name": 255, "userId": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt", "userId"]},
 	adminGetAttachment: {"method": "GET", "path": "/v1/admin/attachments/{attachmentId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["contentType", "createdAt", "id", "name", "sha256", "size", "state"]},
@@ -2136,6 +2239,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	adminRestoreConversation: {"method": "POST", "path": "/v1/admin/conversations/{conversationId}/restore", "lengthsMax": {"justification": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	adminDeleteName: {"method": "DELETE", "path": "/v1/admin/names", "lengthsMax": {"clientId": 255, "justification": 1000, "name": 255, "userId": 255}},
 	adminDeleteLink: {"method": "DELETE", "path": "/v1/admin/conversations/{conversationId}/links/{linkId}", "lengthsMax": {"justification": 1000}},
+	adminDeleteNote: {"method": "DELETE", "path": "/v1/admin/conversations/{conversationId}/entries/{entryId}/notes/{noteId}", "lengthsMax": {"justification": 1000}},
 	adminListAttachments: {"method": "GET", "path": "/v1/admin/attachments", "isRead": true, "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminRemoveAttachment: {"method": "DELETE", "path": "/v1/admin/attachments/{attachmentId}", "lengthsMax": {"justification": 1000}},
 	adminEraseUser: {"method": "POST", "path": "/v1/admin/erasures", "hasBody": true, "takesKey": true, "query": ["justification"], "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["createdAt", "entries", "id", "memberships", "passes", "pseudonym", "state", "trees"]},

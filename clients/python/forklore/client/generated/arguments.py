@@ -28,6 +28,7 @@ LENGTHS_MAX: Mapping[str, int] = {
     "entries[].key": 128,
     "entries[].mergedFromConversationId": 1000,
     "entries[].mergedUpToEntryId": 1000,
+    "entryId": 1000,
     "forkedAtConversationId": 1000,
     "forkedAtEntryId": 1000,
     "forkedAtKey": 128,
@@ -45,6 +46,7 @@ LENGTHS_MAX: Mapping[str, int] = {
     "scores[].conversationId": 1000,
     "startedByConversationId": 1000,
     "startedByEntryId": 1000,
+    "text": 2000,
     "title": 500,
     "upToEntryId": 1000,
     "userId": 255,
@@ -164,6 +166,11 @@ class UpdateMembership(RemoveMembership, total=False):
     access_level: Required[Literal["manager", "writer", "reader"]]
 
 
+class AddNote(Keyed, total=False):
+    text: str | None
+    score: float | Decimal | None
+
+
 class AdminCompareConversations(CompareConversations, Justified, total=False):
     pass
 
@@ -206,6 +213,10 @@ class RequestTransfer(Keyed, total=False):
 
 class ListTransfers(ListTrash, total=False):
     role: Literal["sender", "recipient", "all"] | None
+
+
+class ListNotes(ListTrash, total=False):
+    entry_id: str | None
 
 
 class ListNames(ListTrash, total=False):
@@ -252,6 +263,10 @@ class AdminListForks(ListForks, Justified, total=False):
 
 
 class AdminListChildren(ListChildren, Justified, total=False):
+    pass
+
+
+class AdminListNotes(ListNotes, Justified, total=False):
     pass
 
 

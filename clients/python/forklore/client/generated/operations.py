@@ -487,6 +487,31 @@ class Methods:
         members.
         """
 
+    @operation("POST", "/v1/conversations/{conversationId}/entries/{entryId}/notes", results.Note.of)
+    def add_note(
+        self, conversation_id: str, entry_id: str, **given: Unpack[arguments.AddNote]
+    ) -> results.Note:
+        """Write a note on a history entry that the conversation shows: a text, a score, or both.
+
+        For writers. A note belongs to the entry, so every branch that shows the entry shows
+        it. It is no part of a history, and no context; no search finds it, and no link shows
+        it.
+        """
+
+    @operation("GET", "/v1/conversations/{conversationId}/notes", results.NotePage.of)
+    def list_notes(self, conversation_id: str, **given: Unpack[arguments.ListNotes]) -> results.NotePage:
+        """List the notes on what the conversation shows, in the order of its entries.
+
+        For every member. With `entry_id` those on this entry, oldest first.
+        """
+
+    @operation("DELETE", "/v1/conversations/{conversationId}/entries/{entryId}/notes/{noteId}", nothing)
+    def delete_note(self, conversation_id: str, entry_id: str, note_id: str) -> None:
+        """Delete a note.
+
+        For who has written it, and for managers.
+        """
+
     @operation("POST", "/v1/names", results.Name.of)
     def set_name(self, **given: Unpack[arguments.SetName]) -> results.Name:
         """Make a name, or point it to another conversation.
@@ -693,6 +718,15 @@ class Methods:
         For managers. Nobody can see their secrets.
         """
 
+    @operation("GET", "/v1/admin/conversations/{conversationId}/notes", results.NotePage.of)
+    def admin_list_notes(
+        self, conversation_id: str, **given: Unpack[arguments.AdminListNotes]
+    ) -> results.NotePage:
+        """List the notes on what any conversation shows, in the order of its entries.
+
+        For every member. With `entry_id` those on this entry, oldest first.
+        """
+
     @operation("GET", "/v1/admin/names", results.AdminNamePage.of)
     def admin_list_names(self, **given: Unpack[arguments.AdminListTrash]) -> results.AdminNamePage:
         """List all names of a user: those without a client, then client by client."""
@@ -759,6 +793,15 @@ class Methods:
         """End a link to any conversation at once.
 
         For managers. Its `id` comes from createLink or listLinks.
+        """
+
+    @operation("DELETE", "/v1/admin/conversations/{conversationId}/entries/{entryId}/notes/{noteId}", nothing)
+    def admin_delete_note(
+        self, conversation_id: str, entry_id: str, note_id: str, **given: Unpack[arguments.Justified]
+    ) -> None:
+        """Delete a note on an entry of any conversation.
+
+        For who has written it, and for managers.
         """
 
     @operation("GET", "/v1/admin/attachments", results.AdminAttachmentPage.of)
