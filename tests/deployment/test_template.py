@@ -18,6 +18,7 @@ from forklore_service.api.operations import (
     entries,
     linked,
     names,
+    notes,
     search,
     sharing,
 )
@@ -59,7 +60,7 @@ SERVED = {
         *attachments.OPERATIONS,
         *attachments.CONTENT_ROUTES,
     ),
-    "SharingFunction": (*sharing.OPERATIONS, *sharing.BY_PATH),
+    "SharingFunction": (*sharing.OPERATIONS, *sharing.BY_PATH, *notes.OPERATIONS),
     "AdminFunction": admin.OPERATIONS,
 }
 """The operations that each function of the HTTP API serves."""

@@ -9,9 +9,11 @@ import boto3
 import pytest
 
 from forklore_local.server.invocation import HandlerError, LambdaContext, invoke, load_handler
+from forklore_service.aws import jobs
 from forklore_service.aws.jobs import SweepFailed
 from forklore_service.aws.wiring import open_queue, open_table
 from forklore_service.domain import ids, keys
+from forklore_service.domain.keys import TREE_SHARDS
 from forklore_service.domain.model import JobKind
 from forklore_service.errors import UnavailableError
 from forklore_service.storage import actions, items
@@ -191,6 +193,20 @@ def test_a_sweep_writes_a_line_with_the_number_of_open_jobs_also_when_it_is_zero
     assert 7_190 < one["OldestJob"] < 7_300
     assert one["DynamoDBCalls"] >= 3
     assert [faults(line, now_ms=system_ms()) for line in (none, one)] == [[], []]
+
+
+def test_a_sweep_of_a_service_without_a_trash_looks_for_one_once_an_hour(
+    gateway: Gateway, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def calls(days: str, seconds: int) -> int:
+        monkeypatch.setenv("FORKLORE_DELETED_DAYS", days)
+        monkeypatch.setattr(jobs, "SWEEP_SECONDS", seconds)
+        invoke(SWEEP, load_handler(SWEEP), sample_event("sweep"))
+        return int(lines.named("sweep")[-1]["DynamoDBCalls"])
+
+    looks = calls("0", jobs.HOUR_SECONDS)
+    assert calls("0", 0) == looks - TREE_SHARDS
+    assert calls("1", 0) == looks
 
 
 def test_a_sweep_that_fails_is_counted_as_an_error_and_not_as_a_sweep(

@@ -29,7 +29,8 @@ def once_started(target: Path, *command: str) -> subprocess.Popen[str]:
 def test_two_makes_at_once_make_an_environment_once_also_in_a_folder_with_a_blank(tmp_path: Path) -> None:
     checkout = tmp_path / "a checkout"
     (checkout / "requirements").mkdir(parents=True)
-    (checkout / "requirements" / "run.txt").touch()  # nothing but the environment itself is installed
+    for lock in ("run.txt", "pip.txt"):
+        (checkout / "requirements" / lock).touch()  # nothing but the environment itself is installed
     shutil.copytree(PROJECT / "tools" / "make", checkout / "tools" / "make")
     shutil.copy(PROJECT / "Makefile", checkout)
     command = ["make", "--no-print-directory", f"PYTHON={sys.executable}", "RUN=.run", ".run/locked"]

@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from forklore import Forklore
 from tests.web import steps
 from tests.web.browser import Watch
+from tests.web.png import grey
 from tests.web.steps import act, at_conversation, sign_in
+from tests.web.test_shown_files import answer_json
 
 
 def linked(page: Page, *, shows: str) -> str:
@@ -62,6 +66,44 @@ def test_a_link_that_is_ended_leads_nowhere(
     expect(reader.get_by_role("alert")).to_contain_text("leads nowhere")
     reader.goto(address[:-43] + "A" * 43)
     expect(reader.get_by_role("alert")).to_contain_text("leads nowhere")
+
+
+def test_a_link_shows_the_files_of_what_was_said(
+    blank: Page, api: Forklore, user: str, new_context: Callable[..., BrowserContext]
+) -> None:
+    made = api.create(title="Casa")
+    made.say("user", "Before")
+    made.say("user", "This one?", files=[("casa.png", grey(90, 120)), ("plan.pdf", b"%PDF")])
+    page = sign_in(blank, user, at=at_conversation(made.id))
+    address = linked(page, shows="branch")
+
+    for scheme, width in (("light", 1200), ("dark", 360)):
+        reader = new_context(color_scheme=scheme, viewport={"width": width, "height": 700}).new_page()
+        asked: list[str] = []
+        reader.on(
+            "request", lambda one, asked=asked: asked.append(one.url) if "limit=1&" in one.url else None
+        )
+        reader.route("**/entries?limit=100", lambda route: answer_json(route, spoil))
+        reader.goto(address)
+
+        steps.expect_shown(steps.picture(reader, "casa.png"))
+        assert len(asked) == 1  # the first link was too old
+        with reader.expect_download() as download:
+            reader.get_by_role("button", name="Download plan.pdf").click()
+        assert Path(download.value.path()).read_bytes() == b"%PDF"
+        reader.get_by_role("button", name="casa.png").click()
+        steps.expect_shown(steps.picture(steps.dialog(reader), "casa.png"))
+        reader.keyboard.press("Escape")
+        expect(reader.get_by_role("dialog")).to_have_count(0)
+
+
+def spoil(said: Any) -> None:
+    """Let the links in entries be over."""
+    for one in said["data"]:
+        for file in one.get("attachments", []):
+            file.update(
+                url="/files/00000000-0000-7000-8000-000000000000", urlExpiresAt="2020-01-01T00:00:00.000Z"
+            )
 
 
 def test_a_branch_that_comes_late_is_not_shown_under_another(

@@ -141,6 +141,16 @@ def _linked(*names: str) -> Callable[[World], dict[str, Any]]:
     return given
 
 
+def _of_entry(world: World) -> dict[str, Any]:
+    return {**subject(world), "entryId": middle(world)}
+
+
+def _noted(world: World) -> dict[str, Any]:
+    """Return a request about a note that was just written."""
+    of = _of_entry(world)
+    return {**of, "noteId": world.ask("addNote", **of, score=1).id}
+
+
 def _offers(world: World) -> dict[str, Any]:
     _offered(world)
     return {"role": "all"}
@@ -544,7 +554,7 @@ CASES: dict[str, Case] = {
         "listEntries", _page(fork, tail=True, alternatives=True), needs="forks"
     ),
     "own entries": Case("listEntries", _page(fork, own=True), needs="forks"),
-    "show an entry": Case("getEntry", lambda world: {**subject(world), "entryId": middle(world)}),
+    "show an entry": Case("getEntry", _of_entry),
     "compare": Case("compareConversations", _compared),
     "ancestors": Case("listAncestors", subject),
     "latest epoch": Case("listEntries", _page(channel="context"), caller=PLANNER),
@@ -617,9 +627,7 @@ CASES: dict[str, Case] = {
     ),
     "admin: show": Case("adminGetConversation", subject, caller=ADMIN),
     "admin: newest page": Case("adminListEntries", _page(tail=True), caller=ADMIN),
-    "admin: show an entry": Case(
-        "adminGetEntry", lambda world: {**subject(world), "entryId": middle(world)}, caller=ADMIN
-    ),
+    "admin: show an entry": Case("adminGetEntry", _of_entry, caller=ADMIN),
     "admin: compare": Case("adminCompareConversations", _compared, caller=ADMIN),
     "admin: ancestors": Case("adminListAncestors", subject, caller=ADMIN),
     "admin: entry of a key": Case("adminLookUpEntry", _keyed, caller=ADMIN),
@@ -658,6 +666,11 @@ CASES: dict[str, Case] = {
     "show an attachment": Case("getAttachment", _shown_file),
     "show an attachment, other member": Case("getAttachment", _shown_file, caller=BOB),
     "admin: attachments": Case("adminListAttachments", lambda _: {"userId": "ann"}, caller=ADMIN),
+    "note": Case("addNote", lambda w: {**_of_entry(w), "text": "so", "score": 1}),
+    "notes of an entry": Case("listNotes", _of_entry),
+    "delete a note": Case("deleteNote", _noted),
+    "admin: notes": Case("adminListNotes", _of_entry, caller=ADMIN),
+    "admin: delete a note": Case("adminDeleteNote", _noted, caller=ADMIN),
     "end a link": Case("deleteLink", _linked("conversationId", "linkId")),
     "open a link": Case("openLink", _linked("secret")),
     "read by a link": Case("listLinkedEntries", _linked("secret")),

@@ -40,7 +40,7 @@ def sample_event(name: str) -> dict[str, Any]:
         event: dict[str, Any] = json.loads(file.read_text())
         return event
     things = dict.fromkeys(("first", "second", "noted"), NOTHING)
-    things |= dict.fromkeys(("transfer", "erasure", "answer", "photo", "link"), NAMES["fresh"])
+    things |= dict.fromkeys(("transfer", "erasure", "answer", "photo", "link", "note"), NAMES["fresh"])
     things["secret"] = "A" * 43
     step = card_of(name).sample.named(NAMES | things)
     return event_of(replace(step, operation=name))

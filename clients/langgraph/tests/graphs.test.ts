@@ -143,7 +143,8 @@ test("a run from an older checkpoint is a branch, and each branch keeps its valu
 		...["Lisbon?", "I know 1.", "In June?", "I know 3.", "By train?", "I know 5."],
 	]);
 
-	// Two processes branch at once: each is on a branch of its own, and nothing is lost.
+	// Two processes branch at once: each is on a branch of its own, and nothing is lost. One that
+	// the other has overtaken branches again, as no entry is appended to a branch that was left.
 	await Promise.all(
 		graphs.map((one, at) => one.invoke({ messages: [new HumanMessage(`By bus ${at}?`)] }, left)),
 	);
@@ -153,7 +154,7 @@ test("a run from an older checkpoint is a branch, and each branch keeps its valu
 	expect([...ends].filter((one) => /^(In|By)/.test(one)).sort()).toEqual([
 		...["By bus 0?", "By bus 1?", "By train?", "In June?", "In May?"],
 	]);
-	expect((await t.forks().list()).length).toBe(4);
+	expect((await t.forks().list()).length).toBeGreaterThanOrEqual(4);
 
 	// A fork shows the branches, too; its deletion leaves them to the other one, and the other way round.
 	await saver.fork("t", "u");

@@ -27,11 +27,14 @@ import {
 	type Comparison,
 	type ConversationDetails,
 	type CopyConversation,
+	type CreatedLink,
+	type CreateLink,
 	type Entry,
 	type EntryFields,
 	type Fork,
 	type ForkConversation,
 	type Hit,
+	type Link,
 	type ListedEntry,
 	type ListEntriesArguments,
 	type Membership,
@@ -800,6 +803,27 @@ export class Conversation {
 	/** Take the fork tree out of one's pins. */
 	async unpin(options: Sent = {}): Promise<void> {
 		await this.#api.unpinConversation(await this.#here(options), options);
+	}
+
+	/**
+	 * Make a link by which people without an account read what was said until now. Only the answer has the
+	 * `secret`, which opens it.
+	 */
+	async link(options: CreateLink & Keyed = {}): Promise<CreatedLink> {
+		const { idempotencyKey, signal, ...more } = options;
+		const given = { ...more, ...(await this.#here({ signal })) };
+		return this.#api.createLink(given, { idempotencyKey, signal });
+	}
+
+	/** End a link to the fork tree. */
+	async unlink(link: { id: string } | string, options: Sent = {}): Promise<void> {
+		const linkId = typeof link === "string" ? link : link.id;
+		await this.#api.deleteLink({ ...(await this.#here(options)), linkId }, options);
+	}
+
+	/** Return the links to the fork tree that have not ended, the oldest first. */
+	links(options: Sent = {}): Pages<Link> {
+		return this.#listed(options, (given, sent) => this.#api.listLinks(given, sent));
 	}
 
 	/**

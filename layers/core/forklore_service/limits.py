@@ -36,6 +36,10 @@ ATTACHMENT_INLINE_BYTES_MAX = 999_999
 """Of an attachment that is sent in the request, where three bytes are four letters."""
 ATTACHMENTS_PER_ENTRY_MAX = 10
 ATTACHMENT_NAME_BYTES_MAX = 255
+NOTE_CHARACTERS_MAX = 2_000
+"""So that a page of 200 fits into an answer."""
+NOTE_SCORE_MAX = 1_000_000_000
+NOTES_PER_ENTRY_MAX = 100
 LINK_DAYS_MAX = 365
 LINKS_MAX = 100
 """Of one fork tree: links for readers that have not ended."""

@@ -23,7 +23,7 @@ from forklore_service.storage.objects import Expected, Objects, WrongBytesError
 AT_ONCE = 200
 """Items that are held in memory."""
 FILES_AT_ONCE = 8
-_TOLD = (Kind.CONV, Kind.GONE, Kind.HEAD)
+_TOLD = (Kind.CONV, Kind.GONE, Kind.HEAD, Kind.NOTE)
 """Those that would make an event where they arrive, if they did not say that they were copied."""
 
 

@@ -9,6 +9,7 @@ from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key, ListKey
 from forklore_service.domain.links import ReaderLink
 from forklore_service.domain.model import ForkPoint, Head, StartedBy, TokenUsage, Transfer, Turn
+from forklore_service.domain.notes import NoteRef
 from forklore_service.domain.remnants import Remnant
 from forklore_service.domain.tree import Group, Member, State
 
@@ -111,7 +112,7 @@ class Tree:
     vectors: by conversation and entry, the model of each of its vectors, by the piece, the
     bytes of it, and the shelf. erased: the entries that were erased.
     records: by live conversation, its key in the local index. remnants: by removed branch.
-    links: for readers, those that have not ended.
+    links: for readers, those that have not ended. notes: on entries.
     to_prune: the branches that have a job. gone: conversations that items name, and that may have
     been removed from the tree without a trace but their ids.
     """
@@ -135,6 +136,7 @@ class Tree:
     gone: set[str] = field(default_factory=set)
     members: dict[str, Member] = field(default_factory=dict)
     links: dict[str, ReaderLink] = field(default_factory=dict)
+    notes: set[NoteRef] = field(default_factory=set)
     transfer: Transfer | None = None
     own: dict[str, Own] = field(default_factory=dict)
     chunked: dict[str, int] = field(default_factory=dict)
@@ -183,7 +185,7 @@ class Tree:
     def is_erased(self) -> bool:
         """Tell whether a deletion has removed everything but GROUP. Perhaps also CHILD."""
         lists = (self.conversations, self.remnants, self.listed, self.contexts, self.keyed, self.paths)
-        rest = self.transfer or self.members or self.vectors or self.links or any(lists)
+        rest = self.transfer or self.members or self.vectors or self.links or self.notes or any(lists)
         return self.is_deleting and not (self.keeps_rest or rest)
 
     def knows(self, conversation_id: str) -> bool:

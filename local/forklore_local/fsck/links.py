@@ -1,4 +1,4 @@
-"""Items that refer to others: children, transfers, links for readers, records of requests."""
+"""Items that refer to others: children, transfers, links, notes, records of requests."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -22,6 +22,7 @@ def check(survey: Survey) -> Iterator[Finding]:
             yield from _origin(tree, survey)
             yield from _transfer(tree)
             yield from _reader_links(tree)
+            yield from _notes(tree)
             yield from _trash(tree, survey)
     yield from _children(survey)
     for record in survey.records:
@@ -104,6 +105,13 @@ def _reader_links(tree: Tree) -> Iterator[Finding]:
                 yield Finding(key, "wrong_link", "the tree has no such conversation", 24, tree.group_id)
         elif link.up_to and tree.keeps_entries and not is_shown(tree, of, link.up_to):
             yield Finding(key, "wrong_link", "the conversation does not show the entry", 24, tree.group_id)
+
+
+def _notes(tree: Tree) -> Iterator[Finding]:
+    """Yield the notes on what is no history entry of the conversation that they name."""
+    for ref in tree.notes if tree.keeps_entries else ():
+        if not tree.own_of(ref.conversation_id).has_history(ref.entry_id):
+            yield Finding(keys.note(tree.group_id, ref), "orphan_note", "no such entry", 25, tree.group_id)
 
 
 def _trash(tree: Tree, survey: Survey) -> Iterator[Finding]:

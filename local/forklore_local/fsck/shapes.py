@@ -20,6 +20,7 @@ class Kind(StrEnum):
     GONE = "gone"
     MEM = "mem"
     LINK = "link"
+    NOTE = "note"
     ENTRY = "entry"
     KEY = "key"
     SHELF = "shelf"
@@ -96,6 +97,7 @@ SHAPES = {
     Kind.GONE: _shape("removedAt:S nonce:S", "L1:S answer:S imported:BOOL"),
     Kind.MEM: _shape("userId:S level:S createdAt:S", "nonce:S archived:BOOL"),
     Kind.LINK: _shape("conversation:S createdAt:S ttl:N", "upTo:S userIds:BOOL stays:BOOL opens:N"),
+    Kind.NOTE: _shape("userId:S", "text:S score:S clientId:S imported:BOOL"),
     Kind.ENTRY: _shape(
         "L1:S userId:S contentType:S size:N nonce:S",
         "clientId:S agentId:S epoch:N usage:S metadata:S body:B chunks:N prev:B turn:B key:S mergedFrom:S"
@@ -154,6 +156,7 @@ _IN_TREE = {
     "GONE": Kind.GONE,
     "MEM": Kind.MEM,
     "LINK": Kind.LINK,
+    "NOTE": Kind.NOTE,
     "KEY": Kind.KEY,
     "VEC": Kind.VEC,
     "CHILD": Kind.CHILD,

@@ -243,6 +243,13 @@ class Survey:
         if link.is_open(now_s=self.now_s):
             self._tree(key).links[link.link_id] = link
 
+    def _note(self, key: Key, item: Item) -> None:
+        note = items.note(item)
+        _require(keys.note(key.partition, note.ref) == key and ids.is_uuid(note.ref.conversation_id))
+        _require(ids.is_entry_id(note.ref.entry_id) and ids.is_entry_id(note.ref.note_id))
+        _require(bool(note.text) or note.score is not None)
+        self._tree(key).notes.add(note.ref)
+
     def _entry(self, key: Key, item: Item) -> None:
         entry_id = EntryId(sys.intern(keys.entry_id_of(key.sort)))
         _require(ids.is_entry_id(entry_id) and keys.position(entry_id) == key.sort)
@@ -520,6 +527,7 @@ _TAKE: dict[Kind, Callable[[Survey, Key, Item], Any]] = {
     Kind.GONE: Survey._remnant,
     Kind.MEM: Survey._member,
     Kind.LINK: Survey._link,
+    Kind.NOTE: Survey._note,
     Kind.ENTRY: Survey._entry,
     Kind.KEY: Survey._entry_key,
     Kind.VEC: Survey._vector,

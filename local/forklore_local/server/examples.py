@@ -51,6 +51,15 @@ _LINK: Json = {
     "createdAt": _AT,
     "endsAt": "2025-12-07T10:30:00.000Z",
 }
+_NOTE: Json = {
+    "id": "019a5c25-7f30-7a12-9c44-5b6a7c8d9e0f",
+    "conversationId": _ID,
+    "entryId": _ENTRY_ID,
+    "userId": "alice",
+    "text": "The second night is missing.",
+    "score": 0.5,
+    "createdAt": "2025-11-07T10:33:40.400Z",
+}
 _CONVERSATION: Json = {
     "id": _ID,
     "title": "Weekend in Lisbon",
@@ -269,6 +278,7 @@ BODIES: dict[type[BaseModel], Json] = {
     conversation_requests.SearchConversations: {"query": "two nights", "limit": 20},
     sharing_requests.ShareConversation: {"userId": _MEMBER_ID, "accessLevel": "reader"},
     sharing_requests.CreateLink: {"days": 30, "upToEntryId": _ENTRY_ID},
+    sharing_requests.AddNote: {"text": _NOTE["text"], "score": 0.5},
     sharing_requests.UpdateMembership: {"accessLevel": "manager"},
     sharing_requests.RequestTransfer: {"conversationId": _ID, "newOwnerUserId": _MEMBER_ID},
     requests.NoFields: {},
@@ -391,6 +401,8 @@ ANSWERS: dict[type[BaseModel], Json] = {
     answer_models.Entries: {"data": [_COPIED]},
     answer_models.CreatedLink: {**_LINK, "opens": 0, "secret": _SECRET},
     answer_models.LinkPage: {"data": [_LINK], "afterCursor": None},
+    answer_models.Note: _NOTE,
+    answer_models.NotePage: {"data": [_NOTE], "afterCursor": None},
     answer_models.LinkedConversation: {
         "conversationId": _ID,
         "title": "Weekend in Lisbon",
@@ -463,6 +475,7 @@ IN_PATHS = {
     "answerId": _ANSWER_ID,
     "transferId": _TRANSFER_ID,
     "linkId": _LINK["id"],
+    "noteId": _NOTE["id"],
     "secret": _SECRET,
     "erasureId": _ERASURE_ID,
     "attachmentId": _ATTACHMENT_ID,

@@ -57,6 +57,35 @@ def test_what_was_deleted_for_good_does_not_come_back(trip: Forklore) -> None:
     assert trip("name trip").code == 3
 
 
+def test_where_a_service_has_no_trash_the_name_goes_with_the_tree(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("forklore_local.in_process.service.DELETED_DAYS", 0)
+    run = Forklore(("--data", str(tmp_path), "--user", "ann"), {"XDG_CONFIG_HOME": str(home), "PAGER": ""})
+    run('say trip "Two nights in Lisbon?"')
+
+    deleted = run("rm trip --yes")
+
+    assert (deleted.code, UNDO in deleted.err) == (0, False)
+    assert run("name trip").code == 3
+    refused = run("undo")
+    assert (refused.code, "was deleted for good" in refused.err) == (4, True)
+
+
+def test_a_tree_comes_back_after_what_has_started_it(trip: Forklore, folder: Path) -> None:
+    parent = trip.id_of("trip")
+    with forklore.Forklore.local(user=trip.options[-1], data=folder) as client:
+        child = client.conversation(parent).start_child()
+        child.say("assistant", "A hotel")
+    trip(f"rm {child.id} --yes")
+    _elsewhere(trip, "rm trip --yes")
+
+    refused = trip("undo")
+    assert (refused.code, "restore that first" in refused.err) == (4, True)
+    _elsewhere(trip, "undelete trip")
+    assert trip("undo").out == f"restored {child.id}  A hotel\n"
+
+
 def test_the_last_branch_of_a_tree_comes_back_with_its_name(trip: Forklore) -> None:
     trip("branch other -d --yes")
     assert "this brings it back" in trip("branch trip -d --yes").err

@@ -29,7 +29,7 @@ def test_whatever_takes_a_key_gets_one_of_its_own() -> None:
     assert takes_none == {
         *("searchConversations", "adminSearchConversations"),
         *("appendToAnswer", "stopAnswer", "uploadAttachment"),
-        *("restoreConversation", "adminRestoreConversation", "createLink"),
+        *("restoreConversation", "adminRestoreConversation"),
     }
     for shape in SHAPES.values():
         given = dict.fromkeys(shape.path_names, ID)

@@ -14,6 +14,7 @@ from forklore_service.domain.ids import FIRST, EntryId
 from forklore_service.domain.keys import Key, ListKey
 from forklore_service.domain.model import Channel, LastEntries
 from forklore_service.domain.names import NameOwner, NameRef
+from forklore_service.domain.notes import NoteRef
 from forklore_service.domain.remnants import Remnant
 from forklore_service.domain.tree import ForkRecord
 from forklore_service.storage import bodies, items
@@ -811,6 +812,17 @@ CORRUPTIONS = [
         "wrong_ttl",
         lambda m: m.change(m.key(Kind.LINK, ROOT), ttl=number(m.now_s + 730 * DAY_S)),
     ),
+    # Notes
+    a(
+        "a note on an entry that is not there",
+        "orphan_note",
+        lambda m: m.copy_to(m.key(Kind.NOTE, ROOT), keys.note(ROOT, NoteRef(ROOT, LATE, LATE))),
+    ),
+    a(
+        "a note that says nothing",
+        "malformed_note",
+        lambda m: m.change(m.key(Kind.NOTE, ROOT), text=text("")),
+    ),
     # Children
     a("a child is missing in its parent's list", "missing_child", lambda m: m.take(m.key(Kind.CHILD, CHILD))),
     a(
@@ -1291,7 +1303,7 @@ CORRUPTIONS = [
     a(
         "an item of an unknown kind in a tree",
         "unknown_item",
-        lambda m: m.put(items.key_of(Key(ROOT, "NOTE#1"))),
+        lambda m: m.put(items.key_of(Key(ROOT, "MEMO#1"))),
     ),
     a("an unknown attribute", "unknown_attribute", lambda m: m.change(head(ROOT), secret=text("x"))),
     a(

@@ -126,9 +126,9 @@ def test_each_missing_item_is_found(intact: Made) -> None:
 def _free(made: Made) -> set[Key]:
     """Return the keys of items that no other item implies, or that may be deleted already.
 
-    These are: vectors; pins; links; records, also of erasures that are done; ids of deleted trees;
-    the rest of a tree that was never live; CHILD items of a tree that is being deleted; what the
-    worker removes of a removed branch and of its child; the first part of an ended log, and the
+    These are: vectors; pins; links; notes; records, also of erasures that are done; ids of deleted
+    trees; the rest of a tree that was never live; CHILD items of a tree that is being deleted; what
+    the worker removes of a removed branch and of its child; the first part of an ended log, and the
     last of an open one.
     """
     parts = (keys.part(PLAIN, ANSWERED, 0), keys.part(PLAIN, ANSWER, 2))
@@ -137,7 +137,8 @@ def _free(made: Made) -> set[Key]:
         key
         for key, item in made.contents.items()
         if kind_of(key)
-        in {Kind.IDEM, Kind.LINK, Kind.NAME, Kind.RATE, Kind.ERASED_TREE, Kind.RETENTION, Kind.VEC, Kind.PINS}
+        in {Kind.IDEM, Kind.LINK, Kind.NAME, Kind.NOTE, Kind.RATE, Kind.ERASED_TREE, Kind.RETENTION}
+        | {Kind.VEC, Kind.PINS}
         or "finishedAt" in item
         or ("retired" in item and key.partition.endswith(ended))
         or UNBORN in f"{key.partition}/{key.sort}"

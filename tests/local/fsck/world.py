@@ -208,6 +208,8 @@ def _main_tree(process: Process) -> World:
     shown: dict[str, Any] = {"upToEntryId": large, "userIds": True}
     linked = process.ask("createLink", ANN, conversationId=ROOT, keepOnTransfer=True, **shown)
     assert process.ask("openLink", ANN, secret=linked.body["secret"]).status == 200
+    noted = process.ask("addNote", ANN, conversationId=ROOT, entryId=large, text="so")
+    assert noted.status == 201, noted
     for pinned in (ROOT, FORK, PLAIN):
         assert process.ask("pinConversation", BOB, conversationId=pinned).status == 204
     _move(process.table, ROOT, "eve/#")

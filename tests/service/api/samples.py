@@ -34,6 +34,7 @@ TEXTS: Mapping[str, str] = {
     "tag": "kind:trip",
     "createdSince": "<begun>",
     "startedByEntryId": "<first>",
+    "entryId": "<first>",
 }
 """A value of a filter, in the world of test_parameters.py: of each free text, and of any other
 filter whose last value leaves nothing beside the rest of these."""

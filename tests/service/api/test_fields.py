@@ -89,6 +89,8 @@ VALUES: Mapping[str, Json] = {
     "count": 2,
     "context": {"contentType": "note", "content": ["good morning"], "agentId": "some agent"},
     "sha256": PHOTO["sha256"],
+    "text": "so so",
+    "score": 0.5,
 }
 """A value for each field whose schema leads to none."""
 FORKED = ("forkedAtConversationId", "forkedAtEntryId", "forkedAtKey", "forkedAtPosition")
@@ -182,6 +184,7 @@ CASES = [
     Case("updateMembership"),
     Case("createLink", ("allForks",)),
     Case("createLink", ("upToEntryId",)),
+    Case("addNote"),
     Case("requestTransfer"),
     Case("uploadAttachment", instead=PHOTO),
 ]
@@ -270,6 +273,7 @@ def send(world: World, case: Case, *, new: str) -> Answer:
     operation = BY_NAME[case.operation]
     makes = {*FORKED, *STARTED} & case.fields.keys()
     path = operation.path.replace("{conversationId}", new if makes else ROOT).replace("{answerId}", OTHER)
+    path = path.replace("{entryId}", "<first>")
     query = "userId=will" if "userId" in operation.query_names else ""
     answer = world.send(Ask(operation.method, path, case.body, query=query, agent=_agent(case)))
     if answer.json.get("channel") == "context" and answer.json["conversationId"] == ROOT:
@@ -321,6 +325,9 @@ def read_again(world: World, case: Case, answer: Answer) -> list[Json]:
             return [made, world.send(Ask("GET", f"/v1/attachments/{made['id']}")).json]
         case answer_models.CreatedLink:
             rows = world.send(Ask("GET", f"/v1/conversations/{ROOT}/links")).json["data"]
+            return [made, *(row for row in rows if row["id"] == made["id"])]
+        case answer_models.Note:
+            rows = world.send(Ask("GET", f"/v1/conversations/{ROOT}/notes")).json["data"]
             return [made, *(row for row in rows if row["id"] == made["id"])]
         case answer_models.Transfer:
             return [made, world.send(show_transfer(made["id"])).json]

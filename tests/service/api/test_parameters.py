@@ -117,6 +117,9 @@ def world() -> Iterator[World]:
         for _ in range(2):
             linked = world.send(Ask("POST", f"/v1/conversations/{ROOT}/links", {"allForks": True}))
             world.made["secret"] = linked.json["secret"]
+            for entry in ("<first>", "<first>", "<second>"):
+                noted = Ask("POST", f"/v1/conversations/{ROOT}/entries/{entry}/notes", {"score": 1})
+                assert world.send(noted).status == 201
         for number in (101, 102, 103, 104):
             user, deleted = ("ann", "bob")[number % 2], conversation_id(number)
             world.send(create({"id": deleted}, user=user))

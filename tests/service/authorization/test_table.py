@@ -78,7 +78,7 @@ class Tree:
     """A child with members of every kind. transfer: the pending transfer's id, or an unused id.
 
     erasure: the id of an erasure of somebody else. answer: that of the owner's open answer.
-    photo: that of an attachment. link, secret: of a link for readers.
+    photo: that of an attachment. link, secret: of a link for readers. note: by the owner.
     """
 
     conversation: str
@@ -89,6 +89,7 @@ class Tree:
     photo: str = ""
     link: str = ""
     secret: str = ""
+    note: str = ""
 
     def asked(self, operation: str) -> Step:
         """Return the sample of the operation's card, for this tree."""
@@ -101,6 +102,7 @@ class Tree:
             "photo": self.photo,
             "link": self.link,
             "secret": self.secret,
+            "note": self.note,
         }
         sample = CARDS[operation].sample.named(names)
         given = {name: held for name, held in sample.given.items() if name != "idempotencyKey"}
@@ -141,7 +143,8 @@ class World:
         shows = Step("appendEntry", SHOWN).named({"photo": photo}).given
         self.made("POST", f"/v1/conversations/{child}/entries", body=shows)
         link = self.made("POST", f"/v1/conversations/{child}/links", body={"keepOnTransfer": True}).json
-        tree = Tree(child, fresh(), erasure, entry, fresh(), photo, link["id"], link["secret"])
+        note = self.made("POST", f"/v1/conversations/{child}/entries/{entry}/notes", body={"score": 1}).json
+        tree = Tree(child, fresh(), erasure, entry, fresh(), photo, link["id"], link["secret"], note["id"])
         if with_answer:
             begun = self.made("POST", f"/v1/conversations/{child}/answers", agent=BOUND)
             tree = replace(tree, answer=begun.json["id"])

@@ -202,6 +202,7 @@ def test_a_deployment_can_require_a_justification(world: World, monkeypatch: pyt
             answerId="<answer>",
             attachmentId="<photo>",
             linkId=ROOT,
+            noteId=ROOT,
         )
         body = BODIES.get(operation.name)
         needed = NEEDED.get(operation.name, "")
@@ -239,7 +240,9 @@ def test_each_request_writes_one_line_also_when_it_is_refused(
     world: World, lines: Lines, operation: Any, user: str | None
 ) -> None:
     path = operation.path.format(
-        conversationId=FRESH, entryId="<first>", erasureId=ROOT, answerId=ROOT, attachmentId=ROOT, linkId=ROOT
+        conversationId=FRESH,
+        entryId="<first>",
+        **dict.fromkeys(("erasureId", "answerId", "attachmentId", "linkId", "noteId"), ROOT),
     )
     asked = Ask(operation.method, path, query="justification=a+ticket", user=user)
     answer = world.send(asked)

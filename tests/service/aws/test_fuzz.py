@@ -394,6 +394,7 @@ ERASURES = ["<erasure>"] * 9 + [ROOT, "x", "a/b"]
 ANSWERS = ["<answer>"] * 9 + [ROOT, FRESH, "x", "a/b"]
 ATTACHED = ["<photo>"] * 9 + [ROOT, FRESH, "x", "a/b"]
 LINKS = ["<link>"] * 9 + [ROOT, FRESH, "x", "a/b"]
+NOTES = ["<note>"] * 9 + [ROOT, FRESH, "x", "a/b"]
 SECRETS = ["<secret>"] * 9 + ["x" * 43, "x", "a/b"]
 UPLOADS = "/v1/attachments"
 TRANSFERS = ["<transfer>"] * 9 + [ROOT, FRESH, "x", "<first>", "a/b"]
@@ -411,10 +412,13 @@ def path_of(draw: st.DrawFn, operation: Operation) -> str:
     member = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(MEMBERS))
     transfer = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(TRANSFERS))
     entry = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ENTRIES_NAMED))
+    if "{entryId}/notes" in operation.path and not seldom(draw, 8):
+        entry = "<first>"
     erasure = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ERASURES))
     answer = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ANSWERS))
     attached = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(ATTACHED))
     linked = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(LINKS))
+    note = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(NOTES))
     secret = draw(st.text(max_size=8) if seldom(draw, 9) else st.sampled_from(SECRETS))
     path = (
         operation.path.replace("{conversationId}", quote(made, safe=""))
@@ -425,6 +429,7 @@ def path_of(draw: st.DrawFn, operation: Operation) -> str:
         .replace("{answerId}", quote(answer, safe="<>"))
         .replace("{attachmentId}", quote(attached, safe="<>"))
         .replace("{linkId}", quote(linked, safe="<>"))
+        .replace("{noteId}", quote(note, safe="<>"))
         .replace("{secret}", quote(secret, safe="<>"))
     )
     return path.replace("%25", "x")  # the gateway itself refuses an encoded per cent sign
@@ -497,6 +502,12 @@ def assert_comes_back(world: World, ask: Ask, answer: Answer) -> None:
         listed = exact(world.send(Ask("GET", ask.path, user=ask.user)).text)["data"]
         assert {name: held for name, held in made.items() if name != "secret"} in listed
         assert_kept(sent, made, "upToEntryId", "allForks", "userIds", "keepOnTransfer")
+        return
+    if ask.path.endswith("/notes"):
+        of, _, entry = ask.path.removesuffix("/notes").partition("/entries/")
+        listed = exact(world.send(Ask("GET", f"{of}/notes", query=f"entryId={entry}", user=ask.user)).text)
+        assert made in listed["data"]
+        assert_kept(sent, made, "text", "score")
         return
     if "/ownership-transfers" in ask.path:
         if f"ended {made['id']}" in world.made:
@@ -630,6 +641,21 @@ def let_a_link_be(world: World) -> None:
     world.made |= {"link": made["id"], "secret": made["secret"]}
 
 
+def let_few_notes_be(world: World) -> None:
+    """Delete all notes on what the root shows."""
+    of = f"/v1/conversations/{ROOT}"
+    for note in world.send(Ask("GET", f"{of}/notes")).json["data"]:
+        path = f"{of}/entries/{note['entryId']}/notes/{note['id']}"
+        assert world.send(Ask("DELETE", path)).status == 204
+
+
+def let_a_note_be(world: World) -> None:
+    """Write a note of Ann's on the first entry."""
+    let_few_notes_be(world)
+    made = world.send(Ask("POST", f"/v1/conversations/{ROOT}/entries/<first>/notes", {"score": 1}))
+    world.made["note"] = made.json["id"]
+
+
 def let_no_answer_be_open(world: World) -> None:
     standing = world.send(show(ROOT)).json.get("answering")
     if standing:
@@ -658,6 +684,8 @@ PREPARED: Mapping[str, Callable[[World], None]] = {
     ),
     **dict.fromkeys(("openLink", "listLinkedEntries", "deleteLink", "adminDeleteLink"), let_a_link_be),
     "createLink": let_few_links_be,
+    "addNote": let_few_notes_be,
+    **dict.fromkeys(("deleteNote", "adminDeleteNote"), let_a_note_be),
     "getTransfer": let_one_be_pending,
     "deleteTransfer": let_one_be_pending,
     "acceptTransfer": let_one_be_pending,

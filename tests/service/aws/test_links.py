@@ -57,6 +57,23 @@ def test_who_has_the_secret_reads_without_credentials_and_sees_nothing_of_people
     assert {entry["userId"] for entry in shown.json["data"]} == {"ann"}
 
 
+def test_who_repeats_the_request_with_its_key_gets_the_same_secret(open_world: World) -> None:
+    def ask(key: str, **given: object) -> Answer:
+        return open_world.send(Ask("POST", LINKS, dict(given), headers=(("Idempotency-Key", key),)))
+
+    already = len(open_world.send(Ask("GET", LINKS)).json["data"])
+    first, again, other = ask("one"), ask("one"), ask("two")
+
+    assert first.status == again.status == other.status == 201
+    assert first.text == again.text
+    assert get(open_world, first.json["secret"]).status == 200
+    assert other.json["secret"] != first.json["secret"]
+    listed = open_world.send(Ask("GET", LINKS)).json["data"]
+    assert [link["id"] for link in listed].count(first.json["id"]) == 1
+    assert len(listed) == already + 2
+    assert ask("one", days=8).status == 422
+
+
 def test_no_browser_and_no_crawler_keeps_or_passes_on_the_address(open_world: World, secret: str) -> None:
     answers = [get(open_world, one, rest) for one in (secret, UNKNOWN) for rest in ("", "/entries")]
 

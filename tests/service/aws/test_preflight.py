@@ -16,6 +16,7 @@ IDS = {
     "answerId": ROOT,
     "attachmentId": ROOT,
     "linkId": ROOT,
+    "noteId": ROOT,
     "secret": "a-secret",
 }
 

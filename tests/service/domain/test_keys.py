@@ -15,6 +15,7 @@ from forklore_service.domain.ids import FIRST, LAST, EntryId
 from forklore_service.domain.keys import Key, ListKey, SortRange
 from forklore_service.domain.model import Channel, Transfer
 from forklore_service.domain.names import NameOwner, NameRef
+from forklore_service.domain.notes import NoteRef
 from tests.service.domain.builders import FORK, ROOT, C, H, at, conversation, examples
 
 NIL, MAX = str(uuid.UUID(int=0)), str(uuid.UUID(int=(1 << 128) - 1))
@@ -211,6 +212,7 @@ def kinds(user: str, conversation_id: str, created_at: str) -> dict[str, Key]:
         "CHILD": keys.child(ROOT, conversation_id, place),
         "XFER": keys.transfer_of_group(ROOT),
         "LINK": keys.link(ROOT, conversation_id),
+        "NOTE": keys.note(ROOT, NoteRef(conversation_id, at(1), at(2))),
     }
 
 
@@ -264,6 +266,7 @@ def test_each_kind_of_item_is_only_in_its_own_range(
     assert found(keys.remnants_range(ROOT)) == {"GONE"}
     assert found(keys.conversations_range(ROOT)) == {"CONV"}
     assert found(keys.links_range(ROOT)) == {"LINK"}
+    assert found(keys.notes_range(ROOT, conversation_id, first=FIRST, last=LAST)) == {"NOTE"}
     assert found(keys.entry_keys_range(ROOT, conversation_id)) == {"KEY"}
     assert found(keys.vectors_range(ROOT, conversation_id, first=FIRST, last=LAST)) == {"VEC"}
     assert found(keys.children_range(ROOT, conversation_id)) == {"CHILD"}
@@ -295,6 +298,7 @@ def test_each_kind_of_key_is_spelled_as_the_architecture_page_says() -> None:
         "CHILD": (ROOT, f"CHILD#{FORK}#{created_at}#{FORK}"),
         "XFER": (ROOT, "XFER"),
         "LINK": (ROOT, f"LINK#{FORK}"),
+        "NOTE": (ROOT, f"NOTE#{FORK}#{at(1)}#{at(2)}"),
     }
     assert keys.entry(ROOT, entry_id) == (ROOT, f"{created_at}#{entry_id}")
     assert keys.blob(ROOT, entry_id, 7) == (f"BLOB#{ROOT}#{entry_id}", "0007")

@@ -12,6 +12,7 @@ from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.jsontext import check_value
 from forklore_service.domain.model import Caller, Channel, StartedBy
+from forklore_service.domain.notes import Note
 from forklore_service.events.event import BYTES_MAX, Content, size_of
 from forklore_service.events.from_changes import ENTRIES_MAX
 from forklore_service.storage import items
@@ -20,7 +21,8 @@ from forklore_service.usecases.branches import copying
 from forklore_service.usecases.branches.copying import Copy
 from forklore_service.usecases.deletion import branch_removal
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
-from forklore_service.usecases.people import erasure_requests, transfers
+from forklore_service.usecases.people import erasure_requests, notes, transfers
+from forklore_service.usecases.people.notes import NoteRequest
 from forklore_service.usecases.shared.drafts import Draft
 from forklore_service.usecases.shared.requests import Append
 from forklore_service.usecases.shared.vectors import nearest
@@ -374,6 +376,31 @@ def test_an_entry_that_is_changed_afterwards_tells_nothing(
 ) -> None:
     [entry_id] = say(table, ROOT, "one")
     assert recorded.told(lambda: store.change(keys.entry(ROOT, entry_id), userId=items.text("gone"))) == []
+
+
+def test_a_note_is_told_once_and_its_deletion_not(recorded: Recorded, table: Table) -> None:
+    [entry_id] = say(table, ROOT, "one")
+    made: list[Note] = []
+
+    def write() -> None:
+        made.append(notes.add_note(table, caller=ANN, request=NoteRequest(ROOT, entry_id, "so so", 0.5)))
+
+    [event] = recorded.told(write)
+    [note] = made
+    assert event == {
+        "type": "NoteAdded",
+        "treeId": ROOT,
+        "conversationId": ROOT,
+        "entryId": entry_id,
+        "noteId": note.ref.note_id,
+        "userId": "ann",
+        "score": 0.5,
+        "createdAt": note.created_at,
+    }
+    [with_text] = recorded.events(write, content=Content.HISTORY)
+    assert told(with_text)["text"] == "so so"
+    gone = {"conversation_id": ROOT, "entry_id": entry_id, "note_id": note.ref.note_id}
+    assert recorded.told(lambda: notes.delete_note(table, caller=ANN, **gone)) == []
 
 
 def test_vectors_tell_nothing(recorded: Recorded, table: Table) -> None:

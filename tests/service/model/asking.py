@@ -49,9 +49,13 @@ class Request:
 
     @property
     def place(self) -> str | None:
-        """The conversation or the transfer that the path names; of an append by a name the name."""
+        """The conversation or the transfer that the path names; of an append by a name the name;
+        of a note its entry, too.
+        """
         if self.name == "appendEntryByName":
             return str(self.given["name"])
+        if self.name == "addNote":
+            return f"{self.given['conversationId']} {self.given['entryId']}"
         named = self.given.get("conversationId", self.given.get("transferId"))
         return None if self.name in NAME_IN_BODY else named
 

@@ -13,6 +13,7 @@ from tests.service.model.choices import CLIENTS, OF_DRAFTS, Choices
 from tests.service.model.comparing import Comparison
 from tests.service.model.linking import Linking
 from tests.service.model.naming import Naming
+from tests.service.model.noting import Noting
 from tests.service.model.oracle import LEVELS, Conversation
 from tests.service.model.reading import Reading
 from tools.harness.service import OPERATIONS
@@ -52,6 +53,8 @@ MOVES = {
     "create_link": 2,
     "manage_links": 2,
     "read_by_link": 5,
+    "add_note": 4,
+    "manage_notes": 3,
     "replay": 8,
     "admin_delete": 1,
     "list_trash": 1,
@@ -134,6 +137,7 @@ class History:
         self._naming = Naming(self.both, self._choose, admins, self._post)
         self._attaching = Attaching(self.both, self._choose, admins)
         self._linking = Linking(self.both, self._choose, admins)
+        self._noting = Noting(self.both, self._choose, admins, self._post)
         self._answering = Answering(self.both, self._choose, admins, self._post)
 
     def run(self, steps: int) -> None:
@@ -157,7 +161,7 @@ class History:
 
     def move(self, name: str) -> None:
         """Make the move of that name."""
-        more = (self._attaching, self._linking, self._answering)
+        more = (self._attaching, self._linking, self._noting, self._answering)
         rooms = (self, self.reading, self._branching, self._naming, *more)
         make: Callable[[], None] = next(getattr(room, name) for room in rooms if hasattr(room, name))
         make()

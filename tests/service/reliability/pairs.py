@@ -66,6 +66,7 @@ from tests.service.reliability.world import (
     left,
     lengthy,
     linked,
+    noted,
     offered,
     offered_answering,
     part,
@@ -162,6 +163,14 @@ _NO_MANAGER = (
     change("removeMembership", ANN, of=linked, conversationId=GIVEN, userId="mia"),
     read("listLinks", ANN, of=linked, conversationId=GIVEN),
 )
+
+
+def _without_notes_of(user: str) -> tuple[Operation, ...]:
+    """Return the removal of a member of a tree with notes, and a look at the notes."""
+    removed = change("removeMembership", ANN, of=noted, conversationId=ROOT, userId=user, children="keep")
+    return removed, read("listNotes", ANN, of=noted, conversationId=FORK)
+
+
 _DELETE_GIVEN = delete("deleteConversation", ANN, of=offered, conversationId=GIVEN)
 _CHILD, _CROWD_CHILD = (
     OPERATIONS["append and start a child"],
@@ -504,15 +513,30 @@ PAIRS: dict[str, Pair] = {
     "accept, decline": pair(_ACCEPT, _DECLINE),
     "accept, revoke the recipient": pair(_ACCEPT, OPERATIONS["remove the recipient"]),
     "accept, delete": pair(_ACCEPT, _DELETE_GIVEN),
-    "link, accept": pair("link", "accept what has links"),
+    "link, accept": pair("link", "accept what has links", is_endless=True),
     "link by the owner, accept": pair(
-        post("createLink", ANN, of=linked, conversationId=GIVEN), "accept what has links"
+        post("createLink", ANN, of=linked, conversationId=GIVEN), "accept what has links", is_endless=True
+    ),
+    "link, link with one key": by_key("link"),
+    "link, delete and cascade": pair(
+        "link",
+        (delete("deleteConversation", ANN, of=linked, conversationId=GIVEN), _work_off(GIVEN, of=linked)),
     ),
     "link, delete": pair("link", delete("deleteConversation", ANN, of=linked, conversationId=GIVEN)),
     "link, remove the branch and prune": pair(
         post("createLink", ANN, conversationId=FORK), (_REMOVE_FORK, work(run_prune(ROOT, FORK), of=family))
     ),
     "link, remove the manager and a look": pair("link", _NO_MANAGER),
+    "note, remove the branch and prune": pair(
+        post("addNote", BOB, conversationId=FORK, entryId="<of fork>", score=1),
+        (_REMOVE_FORK, work(run_prune(ROOT, FORK), of=family)),
+    ),
+    "note, delete": pair("note", delete("deleteConversation", ANN, of=noted, conversationId=ROOT)),
+    "note, revoke and a look": pair("note", _without_notes_of("bob")),
+    "delete one's own note, revoke and a look": pair("delete one's own note", _without_notes_of("bob")),
+    "delete a note, remove the manager and a look": pair(
+        "delete a note of another", _without_notes_of("mia")
+    ),
     "open a link, end it": pair("open a link", "end a link"),
     "end a link, remove the manager and a look": pair(
         delete("deleteLink", MIA, of=linked, conversationId=GIVEN, linkId="<link>"), _NO_MANAGER

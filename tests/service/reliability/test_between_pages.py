@@ -35,6 +35,8 @@ def process(store: Store) -> Process:
         child = {"conversationId": conversation_id(number), "startedByConversationId": ROOT}
         assert process.ask("appendEntry", ANN, **child, **SAID).status == 201
         assert process.ask("createLink", ANN, conversationId=ROOT).status == 201
+        entry_id = process.ask("appendEntry", ANN, conversationId=ROOT, **SAID).id
+        assert process.ask("addNote", ANN, conversationId=ROOT, entryId=entry_id, score=number).status == 201
     assert process.ask("forkConversation", ANN, conversationId=ROOT).status == 201
     return process
 

@@ -51,6 +51,7 @@ class Valid:
 REFUSED = {
     "conversationId": 403,
     **dict.fromkeys(("entryId", "atEntryId", "forkedAtEntryId", "answerId", "attachmentId", "linkId"), 404),
+    "noteId": 404,
     **dict.fromkeys(("id", "ifMatch"), 409),
     **dict.fromkeys(("forkedAtConversationId", "startedByConversationId", "transferId"), 403),
 }
@@ -124,6 +125,10 @@ WRITTEN = [
     ),
     Valid("adminDeleteLink", of("root", linkId="<other link>"), by="adam"),
     Valid("deleteLink", of("root", linkId="<link>")),
+    Valid("addNote", of("root", entryId="<second>", score=1)),
+    Valid("listNotes", of("root", entryId="<second>")),
+    Valid("adminDeleteNote", of("root", entryId="<first>", noteId="<other note>"), by="adam"),
+    Valid("deleteNote", of("root", entryId="<first>", noteId="<note>")),
     Valid("requestTransfer", of("root 2", newOwnerUserId="<heir>", userId="<user>")),
     Valid("acceptTransfer", {"transferId": "<incoming>"}),
     Valid("deleteTransfer", {"transferId": "<transfer>"}),
@@ -174,7 +179,7 @@ Who has the secret of another tenant's link may read by it.
 SAME_AS_UNKNOWN = {
     *("afterCursor", "beforeCursor", "upToEntryId", "atEntryId", "forkedAtEntryId", "startedByEntryId"),
     *("ifMatch", "mergedFromConversationId", "mergedUpToEntryId", "fromConversationId", "afterEntryId"),
-    *("entryId", "with", "answerId", "attachmentId", "linkId"),
+    *("entryId", "with", "answerId", "attachmentId", "linkId", "noteId"),
 }
 """Fields where the answer is the same for another tenant's id and for an unknown id."""
 
@@ -234,6 +239,8 @@ class Tenant:
         self._keep("other link", "createLink", of("root"))
         link = self._make("createLink", of("root", allForks=True))
         self.made |= {"link": link["id"], "secret": link["secret"]}
+        for note in ("note", "other note"):
+            self._keep(note, "addNote", of("root", entryId="<first>", text=self.mark))
         self._keep("answer", "beginAnswer", of("root"))
         self._keep("other answer", "beginAnswer", of("root 2"))
         self._keep("erasure", "adminEraseUser", {"userId": "nobody"}, user="adam")

@@ -50,6 +50,9 @@ def test_a_key_is_scoped_by_caller_method_route_and_path_ids(store: Store, proce
         ("shareConversation", ANN, {"conversationId": OTHER, "userId": "cy", "accessLevel": "reader"}),
         ("shareConversation", BOB, {"conversationId": OTHER, "userId": "di", "accessLevel": "reader"}),
         ("requestTransfer", ANN, {"conversationId": ROOT, "newOwnerUserId": "bob"}),
+        ("createLink", ANN, {"conversationId": ROOT, "allForks": True}),
+        ("createLink", BOB, {"conversationId": ROOT, "allForks": True}),
+        ("createLink", ANN, {"conversationId": OTHER, "allForks": True}),
     ]
     answers = [process.ask(name, by, idempotency_key=KEY, **given) for name, by, given in requests]
     after = store.contents()

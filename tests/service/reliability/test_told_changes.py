@@ -17,7 +17,7 @@ from forklore_service.storage import bus as bus_module
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion import branch_removal
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
-from forklore_service.usecases.people import transfers
+from forklore_service.usecases.people import notes, transfers
 from forklore_service.usecases.writing import conversations
 from tests.service.events.delivery import BATCH_SECONDS, Delivery, EventBridge, filters, fits
 from tests.service.events.recording import Record, Stream
@@ -65,13 +65,15 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 class State(NamedTuple):
     """A tree at one moment. live: its conversations, each with its number of own entries.
 
-    changes: how often what is said of each was changed.
+    changes: how often what is said of each was changed. notes: those on own entries of any, also of
+    a removed one.
     """
 
     levels: dict[str, str]
     current: str
     live: dict[str, int]
     changes: dict[str, int]
+    notes: dict[str, int]
 
 
 def state_of(oracle: Oracle) -> dict[str, State]:
@@ -80,7 +82,8 @@ def state_of(oracle: Oracle) -> dict[str, State]:
     for c in oracle.conversations.values():
         tree = c.tree
         current = tree.current.id if tree.current else tree.all[0].id
-        state = found.setdefault(tree.all[0].id, State(dict(tree.levels), current, {}, {}))
+        noted = {one.id: sum(len(oracle.notes.get(e["id"], [])) for e in one.own) for one in tree.all}
+        state = found.setdefault(tree.all[0].id, State(dict(tree.levels), current, {}, {}, noted))
         state.live[c.id], state.changes[c.id] = len(c.own), c.changes
     return found
 
@@ -100,7 +103,7 @@ def changes_between(
         of = [tree for tree in deleted if asked.given["conversationId"] in before[tree].live]
         yield from (("TreeDeleted", tree) for tree in of)
     for tree, now in after.items():
-        was = before.get(tree, State(now.levels, now.current, {}, {}))
+        was = before.get(tree, State(now.levels, now.current, {}, {}, {}))
         for conversation_id, count in now.live.items():
             if conversation_id not in was.live:
                 kind = kind_of(made.conversations[conversation_id])
@@ -112,6 +115,8 @@ def changes_between(
                 yield "ConversationChanged", tree, conversation_id
         for conversation_id in was.live.keys() - now.live.keys():
             yield "BranchDeleted", tree, conversation_id
+        for noted, count in now.notes.items():
+            yield from [("NoteAdded", tree, noted)] * (count - was.notes.get(noted, 0))
         if now.current != was.current:
             yield "BranchPromoted", tree, now.current, was.current
         yield from _changes_of_members(tree, was.levels, now.levels)
@@ -251,7 +256,7 @@ def live(table: Table) -> None:
     say(table, ROOT, "two", thought("three"), large(90_000), by=PLANNER)
     members.share(table, "bob")
     fork(table, anchor=one, by=BOB)
-    say(table, FORK, "four", by=BOB)
+    [four] = say(table, FORK, "four", by=BOB)
     promote(table)
     conversations.update_conversation(
         table, caller=BOB, conversation_id=FORK, change=conversations.Patch({"title": "five"})
@@ -263,6 +268,7 @@ def live(table: Table) -> None:
     say(table, OTHER, "six")
     delete_conversation(table, mail.queue, caller=PLANNER, conversation_id=OTHER, wait_s=0)
     run_deletion(table, mail.queue, OTHER, wait_s=0)
+    notes.add_note(table, caller=BOB, request=notes.NoteRequest(FORK, four, "so"))
 
 
 @pytest.fixture
@@ -287,6 +293,7 @@ def test_a_publisher_that_is_killed_at_any_call_and_started_again_tells_the_same
         "ConversationCreated",
         "ConversationChanged",
         "EntriesAppended",
+        "NoteAdded",
         "BranchPromoted",
         "BranchDeleted",
         "TreeDeleted",

@@ -201,6 +201,21 @@ def linked(endpoint: Endpoint) -> World:
     return build(endpoint, _offered, _linked)
 
 
+def noted(endpoint: Endpoint) -> World:
+    """Return the world of a tree with notes on an entry of the root and on one of the fork."""
+    return build(endpoint, _family, _noted)
+
+
+def noted_removed(endpoint: Endpoint) -> World:
+    """Return the world of the same tree whose fork was removed; it waits for the worker."""
+    return build(endpoint, _family, _noted, lambda _store, process, _made: _remove(process, FORK))
+
+
+def noted_erasing(endpoint: Endpoint) -> World:
+    """Return the world of the same tree; the erasure of who wrote a note waits for the worker."""
+    return build(endpoint, _family, _noted, _erase)
+
+
 def passed(endpoint: Endpoint) -> World:
     """Return the world of a tree with a new owner; its HEADs still name the previous one."""
     return build(endpoint, _passed)
@@ -518,6 +533,15 @@ def _linked(_store: Store, process: Process, made: dict[str, str]) -> None:
     assert process.ask("createLink", ANN, conversationId=GIVEN, keepOnTransfer=True).status == 201
     link = process.ask("createLink", ANN, conversationId=GIVEN, allForks=True)
     made |= {"link": link.id, "secret": link.body["secret"]}
+
+
+def _noted(_store: Store, process: Process, made: dict[str, str]) -> None:
+    for caller, to, entry, note in (
+        (ANN, ROOT, made["first"], {"text": "so"}),
+        (BOB, FORK, made["of fork"], {"score": 0.5}),
+    ):
+        answer = process.ask("addNote", caller, conversationId=to, entryId=entry, **note)
+        made[f"note on {to}"] = answer.id
 
 
 def _passed(store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -867,6 +891,12 @@ def score(caller: Caller, scores: Mapping[str, float | None], **more: Any) -> Op
 
 def delete(name: str, caller: Caller, /, *, of: Any = family, repeated: int = 404, **given: Any) -> Operation:
     return change(name, caller, of=of, repeated=repeated, **given)
+
+
+def remove_note(caller: Caller, name: str = "deleteNote") -> Operation:
+    """Return the deletion of Bob's note on the fork."""
+    entry, note = "<of fork>", f"<note on {FORK}>"
+    return delete(name, caller, of=noted, conversationId=FORK, entryId=entry, noteId=note)
 
 
 def into_trash(caller: Caller, conversation_id: str, *, of: Any = family, **given: Any) -> Operation:
@@ -1379,6 +1409,14 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "open a link": change("openLink", RITA, of=linked, secret="<secret>"),
     "read by a link": read("listLinkedEntries", RITA, of=linked, secret="<secret>"),
+    "note": post("addNote", BOB, of=noted, conversationId=FORK, entryId="<first>", text="so", score=1),
+    "list notes": read("listNotes", RITA, of=noted, conversationId=FORK),
+    "list notes of an entry": read("listNotes", RITA, of=noted, conversationId=FORK, entryId="<of fork>"),
+    "delete one's own note": remove_note(BOB),
+    "delete a note of another": remove_note(MIA),
+    "delete a note as an admin": remove_note(ROOT_CALLER, "adminDeleteNote"),
+    "the worker, on a removed branch with a note": work(run_prune(ROOT, FORK), of=noted_removed),
+    "the worker, on an erasure of who wrote a note": work(run_erasures, of=noted_erasing),
     "delete": delete("deleteConversation", ANN, conversationId=ROOT),
     "delete into the trash": into_trash(ANN, ROOT),
     "delete into the trash where an answer is written": into_trash(ANN, FORK, of=answering),

@@ -13,43 +13,64 @@ export const PICTURE = /^image\/(png|jpeg|gif|webp|avif|bmp)$/i;
 const PLAYED = /^(audio|video)\/[a-z0-9.-]+$/i;
 const SPARE_MS = 10_000; // so long before its end a link is old
 
+/** Where the bytes of files come from. */
+export interface Files {
+	/** Return a link of now to the bytes, or what is told of a file that has none. */
+	linkTo: (file: AttachedFile) => Promise<{ url?: string | undefined; told: string }>;
+	/** Return an address that the service names as one for the browser. */
+	located: (url: string) => string;
+	open: (draw: (close: () => void) => React.ReactNode) => void;
+}
+
 /** Whose files are shown. Without it they are only named. */
-export const Reader = createContext<App | undefined>(undefined);
+export const Reader = createContext<Files | undefined>(undefined);
+
+export const REMOVED = "It was removed.";
+export const AWAY = "It is not here any more.";
+
+/** Return the files of the conversation that a person has open. */
+export const filesOf = (app: App): Files => ({
+	located: (url) => app.client.located(url),
+	open: (draw) => app.open(draw),
+	async linkTo({ id }) {
+		const given = { attachmentId: id, conversationId: app.place?.id };
+		try {
+			const found = await app.client.api.getAttachment(given, { signal: app.signal });
+			const url = found.state === "removed" ? undefined : found.url;
+			return { url, told: url ? "" : REMOVED };
+		} catch (error) {
+			return { told: [403, 404].includes(statusOf(error) ?? 0) ? AWAY : sentenceOf(error) };
+		}
+	},
+});
 
 export function Attached({ file }: { file: AttachedFile }) {
-	const app = use(Reader);
-	if (!app) return <Named file={file} />;
-	if (PICTURE.test(file.contentType)) return <Picture app={app} file={file} />;
-	if (PLAYED.test(file.contentType)) return <Played app={app} file={file} />;
-	return <Other app={app} file={file} />;
+	const files = use(Reader);
+	if (!files) return <Named file={file} />;
+	if (PICTURE.test(file.contentType)) return <Picture files={files} file={file} />;
+	if (PLAYED.test(file.contentType)) return <Played files={files} file={file} />;
+	return <Other files={files} file={file} />;
 }
 
 interface FileProps {
-	app: App;
+	files: Files;
 	file: AttachedFile;
 }
 
 /** A link to the bytes: that of the entry, and when it is old or leads nowhere, another one. told: why there is none. */
-function useLink({ app, file }: FileProps) {
+function useLink({ files, file }: FileProps) {
 	const [{ url, until, round }, setLink] = useState({ url: file.url, until: file.urlExpiresAt, round: 0 });
 	const [told, setTold] = useState("");
 	// What was just asked for is new, whatever the clock says.
 	const isOld = !url || (round === 0 && Date.parse(until ?? "") < Date.now() + SPARE_MS);
-	const href = url && app.client.located(url);
+	const href = url && files.located(url);
 	const hasFailed = useRef(false);
 
 	/** Return a link of now, unless there is none. */
 	const ask = async (): Promise<string | undefined> => {
-		const given = { attachmentId: file.id, conversationId: app.place?.id };
-		try {
-			const found = await app.client.api.getAttachment(given, { signal: app.signal });
-			const fresh = found.state === "removed" ? undefined : found.url;
-			setTold(fresh ? "" : "It was removed.");
-			return fresh;
-		} catch (error) {
-			setTold([403, 404].includes(statusOf(error) ?? 0) ? "It is not here any more." : sentenceOf(error));
-			return undefined;
-		}
+		const { url, told } = await files.linkTo(file);
+		setTold(told);
+		return url;
 	};
 	const renew = async () => {
 		const fresh = await ask();
@@ -77,7 +98,7 @@ function useLink({ app, file }: FileProps) {
 		const fresh = await ask();
 		if (!fresh) return;
 		const link = document.createElement("a");
-		Object.assign(link, { href: app.client.located(fresh), download: file.name, target: "_blank" });
+		Object.assign(link, { href: files.located(fresh), download: file.name, target: "_blank" });
 		link.rel = "noopener noreferrer";
 		link.click();
 	};
@@ -110,15 +131,15 @@ function Named({ file, link }: { file: AttachedFile; link?: Linked }) {
 	);
 }
 
-const Other = ({ app, file }: FileProps) => <Named file={file} link={useLink({ app, file })} />;
+const Other = ({ files, file }: FileProps) => <Named file={file} link={useLink({ files, file })} />;
 
-function Picture({ app, file }: FileProps) {
-	const link = useLink({ app, file });
+function Picture({ files, file }: FileProps) {
+	const link = useLink({ files, file });
 	const { name, size } = file;
 	const open = () =>
-		app.open((close) => (
+		files.open((close) => (
 			<Modal label={visible(name)} className="whole" close={close}>
-				<Whole app={app} file={file} close={close} />
+				<Whole files={files} file={file} close={close} />
 			</Modal>
 		));
 	if (link.told) return <Named file={file} link={link} />;
@@ -135,8 +156,8 @@ function Picture({ app, file }: FileProps) {
 }
 
 /** An image as large as the window. */
-function Whole({ app, file, close }: FileProps & { close: () => void }) {
-	const link = useLink({ app, file });
+function Whole({ files, file, close }: FileProps & { close: () => void }) {
+	const link = useLink({ files, file });
 	return (
 		<>
 			{!link.told && <Bytes link={link} name={file.name} />}
@@ -166,8 +187,8 @@ function Bytes({ link, name }: { link: Linked; name: string }) {
 }
 
 /** Sound, or a film. It is asked for when one plays it, and goes on there if its link has become old. */
-function Played({ app, file }: FileProps) {
-	const link = useLink({ app, file });
+function Played({ files, file }: FileProps) {
+	const link = useLink({ files, file });
 	const player = useRef<HTMLVideoElement>(null);
 	const goesOn = useRef({ at: 0, plays: false });
 	useLayoutEffect(() => {

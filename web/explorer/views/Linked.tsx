@@ -1,11 +1,12 @@
 // The page of a link: what people read who have no account. Nothing here knows a person, and nothing is kept.
 
 import type { LinkedConversation, LinkedEntry, LinkedEntryPage } from "@forklore/client";
-import { useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { saidAt } from "../model/forms.ts";
 import { shownOf } from "../model/shown.ts";
 import type { Entry } from "../model/types.ts";
 import { titleOf, visible } from "../model/words.ts";
+import { AWAY, type Files, Reader } from "./Attached.tsx";
 import { Blocks } from "./Blocks.tsx";
 import { Loading, Press, Time } from "./parts.tsx";
 
@@ -46,6 +47,7 @@ export function Linked({ secret }: { secret: string }) {
 	const [others, setOthers] = useState<readonly string[]>([]);
 	const [cursor, setCursor] = useState<string | null>(null);
 	const [problem, setProblem] = useState("");
+	const [dialog, setDialog] = useState<ReactNode>();
 	const open = useRef(branch); // an answer about another branch comes too late
 	open.current = branch;
 
@@ -71,6 +73,18 @@ export function Linked({ secret }: { secret: string }) {
 		);
 	if (!conversation || !entries) return <Loading what="the conversation" />;
 	const of = branch ?? conversation.conversationId;
+	const files: Files = {
+		located: (url) => new URL(url, location.href).href,
+		open: (draw) => setDialog(draw(() => setDialog(undefined))),
+		async linkTo({ id }) {
+			const holds = (one: LinkedEntry) => one.attachments?.find((file) => file.id === id);
+			const before = entries[entries.findIndex(holds) - 1];
+			const place = `conversationId=${of}${before ? `&afterCursor=${before.id}` : ""}`;
+			const page = await get<LinkedEntryPage>(secret, `/entries?limit=1&${place}`).catch(() => undefined);
+			const url = page?.data.map(holds)[0]?.url;
+			return { url, told: url ? "" : AWAY };
+		},
+	};
 	const ways = new Map(entries.map((one) => [one.id, one.alternatives ?? []]));
 	return (
 		<main className="linked">
@@ -93,7 +107,9 @@ export function Linked({ secret }: { secret: string }) {
 						<Time at={saidAt(own[0]!)} className="quiet" hasHour />
 					</div>
 					<div className="body md">
-						<Blocks blocks={blocks} />
+						<Reader value={files}>
+							<Blocks blocks={blocks} />
+						</Reader>
 					</div>
 					<Ways ids={ways.get(id) ?? []} open={setBranch} />
 				</article>
@@ -106,6 +122,7 @@ export function Linked({ secret }: { secret: string }) {
 			) : (
 				<Ways ids={others} open={setBranch} />
 			)}
+			{dialog}
 		</main>
 	);
 }

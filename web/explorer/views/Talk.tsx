@@ -1,11 +1,12 @@
 // The open conversation: its head, its messages, and where one writes.
 
 import { WifiOff, X } from "lucide-react";
+import { useMemo } from "react";
 import { toList } from "../model/route.ts";
 import { shortTime } from "../model/words.ts";
 import type { App } from "../service/app.ts";
 import { useSource } from "../service/source.ts";
-import { Reader } from "./Attached.tsx";
+import { filesOf, Reader } from "./Attached.tsx";
 import { Composer, DraftBox } from "./Composer.tsx";
 import { may } from "./deeds.tsx";
 import { Head } from "./Head.tsx";
@@ -15,12 +16,13 @@ import { Thread } from "./Thread.tsx";
 export function Talk({ app }: { app: App }) {
 	const place = useSource(app.place!);
 	const grove = useSource(app.grove);
+	const files = useMemo(() => filesOf(app), [app]);
 	if (place.isGone) return <Gone app={app} />;
 	return (
 		<main className="talk" id="main" tabIndex={-1} aria-label="Messages">
 			<Head app={app} />
 			<Notes app={app} />
-			<Reader value={app}>
+			<Reader value={files}>
 				<Thread key={place.id} app={app} />
 			</Reader>
 			{may(app, "writer") && (

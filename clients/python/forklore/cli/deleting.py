@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import suppress
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import typer
@@ -30,8 +29,8 @@ def is_sure(question: str, *, yes: bool) -> bool:
 def delete(shell: Shell, reference: str, *, whole: bool, yes: bool, for_good: bool = False) -> int | None:
     """Delete a branch, or its whole tree. Return the exit code.
 
-    The name that it is given by goes, too, unless the tree can be restored, which goes with its
-    last branch. A name whose conversation is gone is deleted alone.
+    The name that it is given by goes, too, unless the tree is in the trash then, where it also goes
+    with its last branch. A name whose conversation is gone is deleted alone.
     """
     asked = shell.conversation(reference)
     held = None if asked.name is None else shell.client.api.look_up_name(name=reference)
@@ -42,12 +41,13 @@ def delete(shell: Shell, reference: str, *, whole: bool, yes: bool, for_good: bo
             what = f"{doomed.details().title or 'what has no title'!r}, the whole tree of {doomed.id}"
     if not is_sure(f"Delete {what}?", yes=yes):
         return NO
-    may_come_back = (whole or _is_last(doomed)) and not for_good
+    branches = set() if for_good else _branches(doomed)
     try:
         if whole:
             doomed.delete_tree(for_good=for_good or None)
         else:
             doomed.delete()
+        may_come_back = (whole or branches == {doomed.id}) and _is_in_trash(shell, branches)
         if may_come_back:
             shell.note("tree", conversationId=doomed.id)
             held = None
@@ -72,8 +72,13 @@ def delete(shell: Shell, reference: str, *, whole: bool, yes: bool, for_good: bo
     return None
 
 
-def _is_last(branch: "Conversation") -> bool:
-    """Return whether a fork tree has no other branch; False if it cannot be told."""
+def _branches(doomed: "Conversation") -> set[str]:
+    """Return the ids of all branches of a fork tree; none if they cannot be told."""
     with suppress(ApiError):
-        return len(list(islice(branch.forks(), 2))) == 1
-    return False
+        return {branch.conversation_id for branch in doomed.forks()}
+    return set()
+
+
+def _is_in_trash(shell: Shell, branches: set[str]) -> bool:
+    """Return whether the trash lists a tree, as one of its branches. Not every service has one."""
+    return bool(branches) and any(trashed.id in branches for trashed in shell.client.trash())

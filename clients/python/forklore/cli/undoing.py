@@ -48,7 +48,8 @@ def take_back(shell: "Shell") -> list[str]:
     """Take back what the last command has changed. Return what was done, in words.
 
     What was refused is not tried again: the next time it is the turn of what was done before that.
-    Raises CommandError if there is nothing, or if somebody has changed it since. Raises ApiError.
+    But a tree whose parent is deleted can be restored after that one, so its note stays. Raises
+    CommandError if there is nothing, or if somebody has changed it since. Raises ApiError.
     """
     try:
         path = _notes(_folder(shell))[-1]
@@ -63,8 +64,9 @@ def take_back(shell: "Shell") -> list[str]:
     done: list[str] = []
     try:
         done.extend(_WAYS[step["what"]](shell, step) for step in steps)
-    except (CommandError, ConflictError, ForbiddenError, NotFoundError):
-        path.unlink(missing_ok=True)
+    except (CommandError, ConflictError, ForbiddenError, NotFoundError) as error:
+        if not isinstance(error, ConflictError) or error.reason != "parent_deleted":
+            path.unlink(missing_ok=True)
         raise
     path.unlink(missing_ok=True)
     return done

@@ -16,6 +16,12 @@ export const ATTACHMENTS_PER_ENTRY_MAX = 10;
 /** What callers say of a conversation. */
 export const DESCRIPTION = ["title", "tags", "metadata"] as const;
 
+/** What is noted on an entry: a text, a score, or both. */
+export interface AddNote {
+	score?: number | null | undefined;
+	text?: string | null | undefined;
+}
+
 /** An attachment as an auditor sees it. `userId`: who has uploaded it, unless erased. */
 export interface AdminAttachment {
 	contentType: string;
@@ -785,6 +791,28 @@ export interface NamePage {
 /** Nothing at all. */
 export type NoFields = Record<never, never>;
 
+/**
+ * A note on an entry. `conversationId`: the one that the entry was written in.
+ *
+ * `clientId`: the agent that has written it.
+ */
+export interface Note {
+	clientId?: string;
+	conversationId: string;
+	createdAt: string;
+	entryId: string;
+	id: string;
+	score?: number;
+	text?: string;
+	userId: string;
+}
+
+/** Notes in the order of their entries, those on one entry oldest first. */
+export interface NotePage {
+	afterCursor: string | null;
+	data: Note[];
+}
+
 /** Which trees come first: those that were used last, or those that were created last. */
 export type Order = "used" | "created";
 
@@ -1264,6 +1292,28 @@ export type ListLinkedEntriesArguments = {
 	tail?: boolean | undefined;
 };
 
+/** What `addNote` takes. */
+export type AddNoteArguments = {
+	conversationId: string;
+	entryId: string;
+} & AddNote;
+
+/** What `listNotes` takes. */
+export type ListNotesArguments = {
+	conversationId: string;
+	wait?: number | undefined;
+	entryId?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
+/** What `deleteNote` takes. */
+export type DeleteNoteArguments = {
+	conversationId: string;
+	entryId: string;
+	noteId: string;
+};
+
 /** What `setName` takes. */
 export type SetNameArguments = SetName;
 
@@ -1444,6 +1494,16 @@ export type AdminListLinksArguments = {
 	afterCursor?: string | undefined;
 };
 
+/** What `adminListNotes` takes. */
+export type AdminListNotesArguments = {
+	conversationId: string;
+	justification?: string | undefined;
+	wait?: number | undefined;
+	entryId?: string | undefined;
+	limit?: number | undefined;
+	afterCursor?: string | undefined;
+};
+
 /** What `adminListNames` takes. */
 export type AdminListNamesArguments = {
 	justification?: string | undefined;
@@ -1494,6 +1554,14 @@ export type AdminDeleteNameArguments = {
 export type AdminDeleteLinkArguments = {
 	conversationId: string;
 	linkId: string;
+	justification?: string | undefined;
+};
+
+/** What `adminDeleteNote` takes. */
+export type AdminDeleteNoteArguments = {
+	conversationId: string;
+	entryId: string;
+	noteId: string;
 	justification?: string | undefined;
 };
 
@@ -1734,9 +1802,9 @@ export interface Operations {
 	 * Copy the whole fork tree of a conversation, with its branches, to one of your own.
 	 *
 	 * For every member. At most 30 branches and 1,000 entries, with the context of every client.
-	 * Members, names, links and pins stay behind, and an answer in progress. The answer is the copy of
-	 * this conversation. With an `id`, the same request sent again goes on with a copy that did not
-	 * end.
+	 * Members, names, links, pins and notes stay behind, and an answer in progress. The answer is the
+	 * copy of this conversation. With an `id`, the same request sent again completes a copy that did
+	 * not end.
 	 */
 	copyTree(given: CopyTreeArguments, options?: Keyed): Promise<ConversationDetails>;
 	/**
@@ -1796,9 +1864,9 @@ export interface Operations {
 	 * For managers. It shows the history up to now, or up to `upToEntryId`, and nothing that is said
 	 * later; with `allForks` the whole fork tree, and what is said later, too. It ends after `days`,
 	 * with the conversation, and with a transfer unless `keepOnTransfer`. The `secret` is told only in
-	 * this answer; what is sent again makes another link.
+	 * this answer, and again to who repeats the request with its `Idempotency-Key`.
 	 */
-	createLink(given: CreateLinkArguments, options?: Sent): Promise<CreatedLink>;
+	createLink(given: CreateLinkArguments, options?: Keyed): Promise<CreatedLink>;
 	/**
 	 * List the links to the conversation's fork tree that have not ended, oldest first.
 	 *
@@ -1867,6 +1935,25 @@ export interface Operations {
 	 * For who has its secret, without credentials. There is no context in it, and nothing of members.
 	 */
 	listLinkedEntries(given: ListLinkedEntriesArguments, options?: Sent): Promise<LinkedEntryPage>;
+	/**
+	 * Write a note on a history entry that the conversation shows: a text, a score, or both.
+	 *
+	 * For writers. A note belongs to the entry, so every branch that shows the entry shows it. It is
+	 * no part of a history, and no context; no search finds it, and no link shows it.
+	 */
+	addNote(given: AddNoteArguments, options?: Keyed): Promise<Note>;
+	/**
+	 * List the notes on what the conversation shows, in the order of its entries.
+	 *
+	 * For every member. With `entryId` those on this entry, oldest first.
+	 */
+	listNotes(given: ListNotesArguments, options?: Sent): Promise<NotePage>;
+	/**
+	 * Delete a note.
+	 *
+	 * For who has written it, and for managers.
+	 */
+	deleteNote(given: DeleteNoteArguments, options?: Sent): Promise<void>;
 	/**
 	 * Make a name, or point it to another conversation.
 	 *
@@ -2009,6 +2096,12 @@ export interface Operations {
 	 */
 	adminListLinks(given: AdminListLinksArguments, options?: Sent): Promise<LinkPage>;
 	/**
+	 * List the notes on what any conversation shows, in the order of its entries.
+	 *
+	 * For callers with the role `auditor`; `admin` implies `auditor`.
+	 */
+	adminListNotes(given: AdminListNotesArguments, options?: Sent): Promise<NotePage>;
+	/**
 	 * List all names of a user: those without a client, then client by client.
 	 *
 	 * For callers with the role `auditor`; `admin` implies `auditor`.
@@ -2050,6 +2143,12 @@ export interface Operations {
 	 * For callers with the role `admin`; `admin` implies `auditor`.
 	 */
 	adminDeleteLink(given: AdminDeleteLinkArguments, options?: Sent): Promise<void>;
+	/**
+	 * Delete a note on an entry of any conversation.
+	 *
+	 * For callers with the role `admin`; `admin` implies `auditor`.
+	 */
+	adminDeleteNote(given: AdminDeleteNoteArguments, options?: Sent): Promise<void>;
 	/**
 	 * List the attachments that a user has uploaded, in the order of their `sha256`.
 	 *
@@ -2113,7 +2212,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	removeMembership: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/memberships", "lengthsMax": {"userId": 255}, "answers": ["children"]},
 	archiveConversation: {"method": "PUT", "path": "/v1/conversations/{conversationId}/archive"},
 	unarchiveConversation: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/archive"},
-	createLink: {"method": "POST", "path": "/v1/conversations/{conversationId}/links", "hasBody": true, "answers": ["allForks", "conversationId", "createdAt", "endsAt", "id", "keepOnTransfer", "opens", "secret", "userIds"]},
+	createLink: {"method": "POST", "path": "/v1/conversations/{conversationId}/links", "hasBody": true, "takesKey": true, "answers": ["allForks", "conversationId", "createdAt", "endsAt", "id", "keepOnTransfer", "opens", "secret", "userIds"]},
 	listLinks: {"method": "GET", "path": "/v1/conversations/{conversationId}/links", "isRead": true, "answers": ["afterCursor", "data"]},
 	deleteLink: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/links/{linkId}"},
 	pinConversation: {"method": "PUT", "path": "/v1/conversations/{conversationId}/pin", "lengthsMax": {"afterConversationId": 1000}},
@@ -2125,6 +2224,9 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	acceptTransfer: {"method": "POST", "path": "/v1/ownership-transfers/{transferId}/accept", "hasBody": true, "takesKey": true},
 	openLink: {"method": "GET", "path": "/v1/links/{secret}", "isRead": true, "answers": ["allForks", "conversationId", "endsAt", "title"]},
 	listLinkedEntries: {"method": "GET", "path": "/v1/links/{secret}/entries", "isRead": true, "lengthsMax": {"conversationId": 1000}, "answers": ["afterCursor", "beforeCursor", "data"]},
+	addNote: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries/{entryId}/notes", "hasBody": true, "takesKey": true, "lengthsMax": {"text": 2000}, "answers": ["conversationId", "createdAt", "entryId", "id", "userId"]},
+	listNotes: {"method": "GET", "path": "/v1/conversations/{conversationId}/notes", "isRead": true, "lengthsMax": {"entryId": 1000}, "answers": ["afterCursor", "data"]},
+	deleteNote: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/entries/{entryId}/notes/{noteId}"},
 	setName: {"method": "POST", "path": "/v1/names", "hasBody": true, "takesKey": true, "lengthsMax": {"conversationId": 1000, "name": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt"]},
 	listNames: {"method": "GET", "path": "/v1/names", "isRead": true, "lengthsMax": {"prefix": 255}, "answers": ["afterCursor", "data"]},
 	lookUpName: {"method": "GET", "path": "/v1/names/lookup", "isRead": true, "lengthsMax": {"name": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt"]},
@@ -2147,6 +2249,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	adminSearchConversations: {"method": "POST", "path": "/v1/admin/conversations/search", "hasBody": true, "isRead": true, "query": ["justification"], "lengthsMax": {"conversationId": 1000, "justification": 1000, "query": 500, "userId": 255}, "answers": ["afterCursor", "complete", "data"]},
 	adminListMemberships: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/memberships", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
 	adminListLinks: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/links", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["afterCursor", "data"]},
+	adminListNotes: {"method": "GET", "path": "/v1/admin/conversations/{conversationId}/notes", "isRead": true, "lengthsMax": {"entryId": 1000, "justification": 1000}, "answers": ["afterCursor", "data"]},
 	adminListNames: {"method": "GET", "path": "/v1/admin/names", "isRead": true, "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminLookUpName: {"method": "GET", "path": "/v1/admin/names/lookup", "isRead": true, "lengthsMax": {"clientId": 255, "justification": 1000, "name": 255, "userId": 255}, "answers": ["conversationId", "createdAt", "data", "name", "revision", "updatedAt", "userId"]},
 	adminGetAttachment: {"method": "GET", "path": "/v1/admin/attachments/{attachmentId}", "isRead": true, "lengthsMax": {"justification": 1000}, "answers": ["contentType", "createdAt", "id", "name", "sha256", "size", "state"]},
@@ -2154,6 +2257,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	adminRestoreConversation: {"method": "POST", "path": "/v1/admin/conversations/{conversationId}/restore", "lengthsMax": {"justification": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	adminDeleteName: {"method": "DELETE", "path": "/v1/admin/names", "lengthsMax": {"clientId": 255, "justification": 1000, "name": 255, "userId": 255}},
 	adminDeleteLink: {"method": "DELETE", "path": "/v1/admin/conversations/{conversationId}/links/{linkId}", "lengthsMax": {"justification": 1000}},
+	adminDeleteNote: {"method": "DELETE", "path": "/v1/admin/conversations/{conversationId}/entries/{entryId}/notes/{noteId}", "lengthsMax": {"justification": 1000}},
 	adminListAttachments: {"method": "GET", "path": "/v1/admin/attachments", "isRead": true, "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["afterCursor", "data"]},
 	adminRemoveAttachment: {"method": "DELETE", "path": "/v1/admin/attachments/{attachmentId}", "lengthsMax": {"justification": 1000}},
 	adminEraseUser: {"method": "POST", "path": "/v1/admin/erasures", "hasBody": true, "takesKey": true, "query": ["justification"], "lengthsMax": {"justification": 1000, "userId": 255}, "answers": ["createdAt", "entries", "id", "memberships", "passes", "pseudonym", "state", "trees"]},

@@ -24,7 +24,7 @@ from forklore_service.domain.model import Channel, ForkPosition
 from forklore_service.limits import KEY_CHARACTERS_MAX
 
 if TYPE_CHECKING:  # a function loads only the use cases of its own operations
-    from forklore_service.domain import model, tree
+    from forklore_service.domain import model, notes, tree
     from forklore_service.domain.erasures import Erasure as ErasureRecord
     from forklore_service.storage.objects import Upload
     from forklore_service.usecases.answers import reading as logs
@@ -532,6 +532,29 @@ class LinkedEntryPage(TypedDict):
     afterCursor: Cursor
     beforeCursor: Cursor
     alternativesAtEnd: Maybe[Others]
+
+
+class Note(TypedDict):
+    """A note on an entry. `conversationId`: the one that the entry was written in.
+
+    `clientId`: the agent that has written it.
+    """
+
+    id: Id
+    conversationId: Id
+    entryId: Id
+    userId: str
+    clientId: Maybe[str]
+    text: Maybe[str]
+    score: Maybe[float]
+    createdAt: Time
+
+
+class NotePage(TypedDict):
+    """Notes in the order of their entries, those on one entry oldest first."""
+
+    data: list[Note]
+    afterCursor: Cursor
 
 
 class Transfer(TypedDict):
@@ -1042,6 +1065,21 @@ def _linked(entry: "model.Entry", link: ReaderLink, alternatives: list[str] | No
         "attachments": [_attached(one) for one in entry.attachments] or None,
         "erased": entry.is_erased or None,
         "alternatives": alternatives,
+    }
+
+
+@_shown
+def note(note: "notes.Note") -> Note:
+    """Return a note on an entry."""
+    return {
+        "id": note.ref.note_id,
+        "conversationId": note.ref.conversation_id,
+        "entryId": note.ref.entry_id,
+        "userId": note.user_id,
+        "clientId": note.client_id,
+        "text": note.text,
+        "score": note.score,
+        "createdAt": note.created_at,
     }
 
 

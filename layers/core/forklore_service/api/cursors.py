@@ -18,6 +18,7 @@ from forklore_service.domain.listing import ListPlace, Walk
 from forklore_service.domain.matching import SCORE_DECIMALS, Query, Weights
 from forklore_service.domain.meaning import Scale
 from forklore_service.domain.names import NameOwner, NameRef, is_name
+from forklore_service.domain.notes import NoteRef
 from forklore_service.domain.users import is_user_id
 from forklore_service.domain.vectors import Near
 from forklore_service.errors import ValidationError
@@ -97,6 +98,21 @@ def to_name(resource: str, cursor: str | None, *, user_id: str) -> NameRef | Inv
     if not is_client or not isinstance(name, str) or not is_name(name):
         return InvalidCursor()
     return NameRef(NameOwner(user_id, client_id), name)
+
+
+def of_note(resource: str, ref: NoteRef | None) -> str | None:
+    """Return the cursor of a note; None for the end."""
+    return None if ref is None else _encode(resource, "#".join(ref))
+
+
+def to_note(resource: str, cursor: str | None) -> NoteRef | InvalidCursor | None:
+    """Return the note that a cursor of `resource` names; None without a cursor."""
+    if cursor is None:
+        return None
+    told = (_decode(resource, cursor) or "").split("#")
+    if len(told) != len(NoteRef._fields) or not is_uuid(told[0]) or not all(map(_is_position, told[1:])):
+        return InvalidCursor()
+    return NoteRef(told[0], EntryId(told[1]), EntryId(told[2]))
 
 
 def of_user_file(resource: str, row: str | None) -> str | None:

@@ -25,6 +25,8 @@ from forklore_service.limits import (
     KEY_CHARACTERS_MAX,
     METADATA_BYTES_MAX,
     NAME_BYTES_MAX,
+    NOTE_CHARACTERS_MAX,
+    NOTE_SCORE_MAX,
     TITLE_CHARACTERS_MAX,
     WAIT_SECONDS_MAX,
 )
@@ -282,7 +284,26 @@ def _double(value: Any) -> Any:
     return int(value) if value == int(value) else float(value)
 
 
+NoteText = Annotated[
+    str,
+    Field(min_length=1, max_length=NOTE_CHARACTERS_MAX, pattern=r"\S"),
+]
+"""What a note says: not only white space."""
 Score = Annotated[int | float, BeforeValidator(_double), WithJsonSchema({"type": "number"})]
+
+
+def _note_score(value: Any) -> Any:
+    score = _double(value)
+    if abs(score) > NOTE_SCORE_MAX:
+        raise ValueError(f"must be between -{NOTE_SCORE_MAX} and {NOTE_SCORE_MAX}")
+    return score
+
+
+NoteScore = Annotated[
+    int | float,
+    BeforeValidator(_note_score),
+    WithJsonSchema({"type": "number", "minimum": -NOTE_SCORE_MAX, "maximum": NOTE_SCORE_MAX}),
+]
 
 
 def _cost(value: Any) -> Any:

@@ -91,6 +91,27 @@ class CreateLink(Request):
         return self
 
 
+class AddNote(Request):
+    """What is noted on an entry: a text, a score, or both."""
+
+    text: fields.NoteText | None = None
+    score: fields.NoteScore | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _says_something(self) -> "AddNote":
+        if self.text is None and self.score is None:
+            raise ValueError("a note has a text or a score")
+        return self
+
+
+class ListNotes(Watched):
+    """A page of the notes on what a conversation shows, or on one entry."""
+
+    entry_id: fields.NamedId | None = None
+    limit: fields.Limit200 = 50
+    after_cursor: fields.Cursor | None = None
+
+
 class RequestTransfer(Request):
     """Whose fork tree to offer, named by any of its conversations, and to whom."""
 

@@ -46,9 +46,9 @@ def operations_of(function: str) -> "tuple[Operation, ...]":
                 *attachments.CONTENT_ROUTES,
             )
         case "sharing":
-            from forklore_service.api.operations import sharing
+            from forklore_service.api.operations import notes, sharing
 
-            return (*sharing.OPERATIONS, *sharing.BY_PATH)
+            return (*sharing.OPERATIONS, *sharing.BY_PATH, *notes.OPERATIONS)
         case "admin":
             from forklore_service.api.operations import admin
 

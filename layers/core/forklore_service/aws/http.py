@@ -32,7 +32,7 @@ OPTIONS = "OPTIONS"
 _CHANGES = frozenset({"PUT", "PATCH", "DELETE"})
 _HINTS = (
     (
-        re.compile("/v1/conversations/[^/]+/entries(/.*)?"),
+        re.compile("/v1/conversations/[^/]+/entries(/[^/]*)?"),
         "entries are append-only: none is changed or deleted; to edit one, fork the conversation at it",
     ),
     (

@@ -14,6 +14,9 @@ from forklore_service.usecases.background import worker
 SPARE_SECONDS = 10.0
 """The part of the function's time that is kept to end the last request and to announce the rest."""
 
+HOUR_SECONDS, SWEEP_SECONDS = 3600, 300
+"""A sweep runs every five minutes."""
+
 
 class SweepFailed(Exception):
     """A sweep failed. A line of the log says why."""
@@ -62,7 +65,9 @@ def sweep(context: Any) -> None:
         table = _table_until_the_end(context, usage)
         swept = sweeper.sweep(table, open_queue(), report=report)
         days = days_in_trash(settings.deleted_days, settings.retention_days)
-        trash.empty_trash(table, open_queue(), days=days, report=report)
+        # Without a trash there may be trees in it of an earlier setting.
+        if days or table.now_s() % HOUR_SECONDS < SWEEP_SECONDS:
+            trash.empty_trash(table, open_queue(), days=days, report=report)
     except Exception as error:  # noqa: BLE001 (logged here without its text)
         report(error)
         raise SweepFailed from None  # Lambda logs what is raised, with its text

@@ -16,6 +16,7 @@ from forklore_service.domain.attachments import Reference, digest_of_type
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.model import Channel, JobKind, Transfer
 from forklore_service.domain.names import NameOwner, NameRef
+from forklore_service.domain.notes import NoteRef
 
 TREE_SHARDS = 8
 CHANNEL_LETTERS = {Channel.HISTORY: "H", Channel.CONTEXT: "C"}
@@ -324,6 +325,41 @@ def links_range(group_id: str) -> SortRange:
 def in_link(sort_key: str) -> str:
     """Return the id that a LINK item's sort key names."""
     return sort_key.removeprefix(_LINK)
+
+
+_NOTE = "NOTE#"
+
+
+def note(group_id: str, ref: NoteRef) -> Key:
+    """Return the key of a note on an own entry of a conversation."""
+    return Key(group_id, f"{_NOTE}{'#'.join(ref)}")
+
+
+def notes_range(
+    group_id: str, conversation_id: str, *, first: EntryId, last: EntryId, after: NoteRef | None = None
+) -> SortRange:
+    """Return the range of the notes on a conversation's own entries between two positions.
+
+    after: only those after this one, which is on one of these entries.
+    """
+    of = f"{_NOTE}{conversation_id}#"
+    begin = of + first if after is None else f"{note(group_id, after).sort} "
+    return SortRange(group_id, begin, f"{of}{last}$")
+
+
+def in_note(sort_key: str) -> NoteRef:
+    """Return the note that a NOTE item's sort key names.
+
+    >>> in_note(note("g", NoteRef("c", EntryId("e"), EntryId("n"))).sort)
+    NoteRef(conversation_id='c', entry_id='e', note_id='n')
+    """
+    _, conversation_id, entry_id, note_id = sort_key.split("#")
+    return NoteRef(conversation_id, EntryId(entry_id), EntryId(note_id))
+
+
+def is_note(sort_key: str) -> bool:
+    """Tell whether a sort key in a tree's partition is that of a NOTE."""
+    return sort_key.startswith(_NOTE)
 
 
 _TRANSFER = "XFER"

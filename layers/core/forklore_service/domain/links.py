@@ -1,10 +1,13 @@
 """Links by which people without an account read a conversation.
 
 The secret of a link is a token in its address: the conversation, and 16 random bytes. The store has
-the link under a digest of these bytes, and nowhere the bytes themselves.
+the link under a digest of these bytes, and nowhere the bytes themselves. They are made of a salt
+and of the Idempotency-Key of the request, so that who sends the request again gets the same secret.
+For that the record of the request has the salt, and nothing has the key.
 """
 
 import hashlib
+import hmac
 import uuid
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import NamedTuple
@@ -12,7 +15,7 @@ from typing import NamedTuple
 from forklore_service.domain import ids
 from forklore_service.domain.ids import EntryId
 
-RANDOM_BYTES = 16
+SALT_BYTES = RANDOM_BYTES = 16
 _ID_BYTES = 16
 DAY_SECONDS = 24 * 3600
 
@@ -52,6 +55,18 @@ class Secret(NamedTuple):
 
     conversation_id: str
     link_id: str
+
+
+def random_of(salt: bytes, key: str) -> bytes:
+    """Return the random bytes of a secret, which need both a salt and a key.
+
+    key: the Idempotency-Key of the request; empty without one. Then nothing keeps the salt.
+
+    >>> random_of(bytes(16), "k").hex(), len(random_of(bytes(16), ""))
+    ('40fc241f23ecd34159c8de2c16831b11', 16)
+    """
+    assert len(salt) == SALT_BYTES, salt
+    return hmac.digest(salt, key.encode(), "sha256")[:RANDOM_BYTES]
 
 
 def secret_of(conversation_id: str, random: bytes) -> tuple[str, str]:

@@ -61,9 +61,9 @@ class Group(NamedTuple):
 
     conversations: how many live conversations it has. children: how many trees that conversations
     of this tree started are not deleted yet.
-    version: grows with whatever new forks, children and vectors must see: a change of members or of
-    the owner, each removed branch, each erasure of history. promoted: the branch that was promoted
-    last, if any was.
+    version: grows with whatever new forks, children, links and vectors must see: a change of
+    members or of the owner, each removed branch, each new link, each erasure of history.
+    promoted: the branch that was promoted last, if any was.
     promoted_by: the last entry of the append that promoted it, if one did.
     promotions: grows with each promotion. used_at: when a branch was last promoted or removed, if
     one was. forked_at: when a fork was last made, if one was.

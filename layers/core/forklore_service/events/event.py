@@ -28,6 +28,7 @@ class DetailType(StrEnum):
     TREE_RESTORED = "TreeRestored"
     MEMBERSHIP_CHANGED = "MembershipChanged"
     OWNERSHIP_TRANSFERRED = "OwnershipTransferred"
+    NOTE_ADDED = "NoteAdded"
 
 
 class Content(StrEnum):

@@ -13,6 +13,7 @@ every removal of an item, and what a worker does.
 | GROUP | `owner`                     | OwnershipTransferred |
 | GROUP | the tombstone, if it is own | TreeDeleted          |
 | GONE  | put                         | BranchDeleted        |
+| NOTE  | put                         | NoteAdded            |
 
 The id of an event is made of what the item says: of what never comes twice in it.
 """
@@ -87,6 +88,8 @@ def events_of(change: Change, look: Look, *, content: Content = Content.NONE) ->
             return list(_of_group(change, items.group(old), items.group(new)))
         case "GONE" if old is None:
             return [_removed(change, new)]
+        case "NOTE" if old is None:
+            return [_noted(change, new, content)]
     return []
 
 
@@ -286,4 +289,21 @@ def _removed(change: Change, new: Item) -> Event:
         remnant.removed_at,
         conversationId=remnant.conversation_id,
         removedAt=remnant.removed_at,
+    )
+
+
+def _noted(change: Change, new: Item, content: Content) -> Event:
+    note = items.note(new)
+    return _event(
+        change,
+        DetailType.NOTE_ADDED,
+        *note.ref,
+        conversationId=note.ref.conversation_id,
+        entryId=note.ref.entry_id,
+        noteId=note.ref.note_id,
+        userId=note.user_id,
+        clientId=note.client_id,
+        score=note.score,
+        text=note.text if content is Content.HISTORY else None,
+        createdAt=note.created_at,
     )

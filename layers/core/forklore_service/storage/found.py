@@ -15,6 +15,7 @@ from forklore_service.domain.keys import Key, ListKey
 from forklore_service.domain.links import ReaderLink
 from forklore_service.domain.model import Conversation, Head, StoredEntry, Transfer
 from forklore_service.domain.names import Name, NameRef
+from forklore_service.domain.notes import Note, NoteRef
 from forklore_service.domain.remnants import Remnant
 from forklore_service.domain.retention import Round
 from forklore_service.domain.tree import (
@@ -182,6 +183,9 @@ class Found:
         """Return a link of the tree for readers. None: there is none, or it has ended."""
         item = self._items.get(keys.link(group_id, link_id))
         return items.link(item, now_s=now_s) if item else None
+
+    def note(self, group_id: str, ref: NoteRef) -> Note | None:
+        return self._value(keys.note(group_id, ref), items.note)
 
     def tree_row(self, key: Key) -> TreeRow | None:
         """Return a row of a user's list of trees."""

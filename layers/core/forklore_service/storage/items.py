@@ -35,6 +35,7 @@ from forklore_service.domain.model import (
     Words,
 )
 from forklore_service.domain.names import Name, NameOwner, NameRef
+from forklore_service.domain.notes import Note
 from forklore_service.domain.remnants import Remnant
 from forklore_service.domain.retention import Round
 from forklore_service.domain.tree import (
@@ -348,6 +349,18 @@ def link(item: Item, *, now_s: int) -> ReaderLink | None:
     a = plain(item)
     link = _LINK.value(a, link_id=keys.in_link(a["SK"]))
     return link if link.is_open(now_s=now_s) else None
+
+
+_NOTE = Codec(Note, elsewhere=["ref"], score=Packed("score", json.dumps, json.loads))
+"""A score is stored as JSON: DynamoDB's numbers are no doubles."""
+
+
+def note_item(group_id: str, note: Note) -> Item:
+    return _item(keys.note(group_id, note.ref), _NOTE.attributes(note))
+
+
+def note(item: Item) -> Note:
+    return _NOTE.value(plain(item), ref=keys.in_note(item["SK"]["S"]))
 
 
 def text_in(item: Item, attribute: str) -> str | None:

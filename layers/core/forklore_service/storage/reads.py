@@ -16,6 +16,7 @@ from forklore_service.domain.keys import Key, ListKey, SortRange
 from forklore_service.domain.links import ReaderLink
 from forklore_service.domain.model import Channel, Conversation, EntryLayout, StoredEntry, Transfer
 from forklore_service.domain.names import Name, NameOwner, NameRef
+from forklore_service.domain.notes import Note, NoteRef
 from forklore_service.domain.remnants import Remnant
 from forklore_service.domain.tree import ChildRow, ClientContext, ForkRecord, HeadRow, Job, Member, TreeRow
 from forklore_service.domain.vectors import Vector
@@ -181,6 +182,25 @@ class Reads:
         """Yield the links of a tree for readers that have not ended."""
         rows = self._source.query(keys.links_range(group_id))
         return (link for row in rows if (link := items.link(row, now_s=now_s)) is not None)
+
+    def notes(
+        self,
+        group_id: str,
+        conversation_id: str,
+        *,
+        first: EntryId = FIRST,
+        last: EntryId = LAST,
+        after: NoteRef | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Note]:
+        """Yield the notes on a conversation's own entries between two positions, after a note."""
+        of = keys.notes_range(group_id, conversation_id, first=first, last=last, after=after)
+        return map(items.note, self._source.query(of, limit=limit))
+
+    def note_keys(self, group_id: str, conversation_id: str, *, first: EntryId) -> Iterator[Key]:
+        """Yield the keys of the notes on a conversation's own entries from a position on."""
+        of = keys.notes_range(group_id, conversation_id, first=first, last=LAST)
+        return map(items.key, self._source.query(of, only=()))
 
     def contexts(self, group_id: str, client_id: str) -> Iterator[tuple[str, ClientContext]]:
         """Yield the conversations of a tree that have context of a client, with what they say."""

@@ -31,6 +31,7 @@ class Erasing(Logs):
             tree.since.pop(user, None)
             empty(tree, user, pseudonym)
         self.pins.pop(user, None)
+        self.notes = {of: [n for n in some if n["userId"] != user] for of, some in self.notes.items()}
         self.names = {of: names for of, names in self.names.items() if of[0] != user}
         self.logs = [log for log in self.logs if log.said["userId"] != user]
         for file in self.files.values():

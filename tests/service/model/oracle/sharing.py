@@ -1,7 +1,7 @@
 """Members, what they archive and pin, and transfers of the ownership."""
 
 from tests.service.model.asking import Json, Outcome, Request, require
-from tests.service.model.oracle.links import Links
+from tests.service.model.oracle.notes import Notes
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
 from tests.service.model.oracle.trees import Conversation, Tree
 from tests.service.model.oracle.world import LEVELS
@@ -9,7 +9,7 @@ from tests.service.model.oracle.world import LEVELS
 GRANTS = {"owner": {"manager", "writer", "reader"}, "manager": {"writer", "reader"}}
 
 
-class Sharing(Links):
+class Sharing(Notes):
     """The operations on memberships, on the members' archives and pins, and on transfers."""
 
     def list_memberships(self, r: Request, _chosen: Json) -> Outcome:

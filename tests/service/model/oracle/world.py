@@ -12,6 +12,7 @@ class World:
 
     days: for how long a deleted tree is in the trash. trashed: the conversations that are there.
     pins: by user, the trees that they have pinned, in their order; also those that are gone.
+    notes: by the id of the entry, as they are shown.
     entries_max: entries that a conversation may count; 0: any number.
     """
 
@@ -23,6 +24,7 @@ class World:
         """When trees in the trash were deleted, as far as the service has told."""
         self.gone: dict[str, Tree] = {}
         self.pins: dict[str, list[Tree]] = {}
+        self.notes: dict[str, list[Json]] = {}
 
     @property
     def trees(self) -> list[Tree]:

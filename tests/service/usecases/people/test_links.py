@@ -1,5 +1,6 @@
 """What a link shows to who has nothing but its secret, and what ends it."""
 
+from secrets import token_bytes
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from forklore_local.fsck.check import check
 from forklore_service.domain import keys
 from forklore_service.domain.ids import EntryId
-from forklore_service.domain.links import ReaderLink, read_secret, secret_of
+from forklore_service.domain.links import RANDOM_BYTES, ReaderLink, read_secret, secret_of
 from forklore_service.domain.model import Caller
 from forklore_service.errors import (
     ConflictError,
@@ -51,7 +52,9 @@ from tools.harness.wire import Wire
 
 def made(table: Table, of: str = ROOT, *, by: Caller = ANN, days: int = 7, **what: Any) -> str:
     """Make a link, and return its secret."""
-    return links.create_link(table, caller=by, request=LinkRequest(of, days, **what))[1]
+    random = token_bytes(RANDOM_BYTES)
+    links.create_link(table, caller=by, request=LinkRequest(of, days, **what), random=random)
+    return secret_of(of, random)[0]
 
 
 def page(table: Table, secret: str, of: str | None = None, **start: Any) -> EntryPage:
@@ -202,6 +205,20 @@ def test_a_tree_has_at_most_so_many_links(store: Store, said: list[EntryId]) -> 
         made(process)
     assert refused.value.details["reason"] == "too_many_links"
     assert read(later(store, 2), made(later(store, 2)))
+
+
+def test_two_who_make_the_last_link_at_once_make_one(store: Store, said: list[EntryId]) -> None:
+    process = store.process()
+    for _ in range(LINKS_MAX - 1):
+        made(process)
+    looks = store.process()
+    ran = meanwhile(looks, 3, lambda: made(store.process()))
+
+    with pytest.raises(ConflictError) as refused:
+        made(looks)
+    assert ran
+    assert refused.value.details["reason"] == "too_many_links"
+    assert len(listed(process)) == LINKS_MAX
 
 
 def test_it_ends_with_its_time(store: Store, said: list[EntryId]) -> None:

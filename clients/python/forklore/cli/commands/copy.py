@@ -40,8 +40,8 @@ def register(app: typer.Typer) -> None:
         """Copy the history that a conversation shows to a tree of your own, and print its id.
 
         Nobody else is a member of it. An entry is an id, @KEY, or -1 for the last one. With --tree
-        the copy has all branches, as an export and an import bring them: what it started, members
-        and names stay behind.
+        the copy has all branches, as an export and an import bring them: members, names and what
+        it started, such as the trees of sub-agents, stay behind.
         """
         source = shell.conversation(conversation)
         if tree:

@@ -11,9 +11,6 @@ from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 from forklore.client.generated.results import Link
 
-ALL = 200
-"""More links than a fork tree can have."""
-
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
@@ -42,9 +39,7 @@ def register(app: typer.Typer) -> None:
         """
         shown = shell.conversation(conversation)
         up_to = {} if until is None else {"up_to_entry_id": entry_id_of(shown, until)}
-        made = shell.client.api.create_link(
-            shown.resolve(), days=days, all_forks=tree, user_ids=users, keep_on_transfer=keep, **up_to
-        )
+        made = shown.link(days=days, all_forks=tree, user_ids=users, keep_on_transfer=keep, **up_to)
         if shell.out.is_json:
             shell.out.result(made)
             return
@@ -54,7 +49,7 @@ def register(app: typer.Typer) -> None:
     @command(app, "links", example="forklore links trip")
     def links(shell: Shell, conversation: ConversationArgument) -> None:
         """List the links to a conversation's fork tree, and how often each was opened."""
-        found = _links(shell, shell.conversation(conversation).resolve())
+        found = list(shell.conversation(conversation).links())
         if shell.out.is_json:
             shell.out.results(found)
             return
@@ -68,17 +63,13 @@ def register(app: typer.Typer) -> None:
         link_id: Annotated[str, typer.Argument(metavar="LINK", help="The id of a link, or a part of it.")],
     ) -> None:
         """End a link at once."""
-        of = shell.conversation(conversation).resolve()
-        ended = id_with(link_id, (one.id for one in _links(shell, of)), "the links of this fork tree")
-        shell.client.api.delete_link(of, ended)
+        of = shell.conversation(conversation)
+        ended = id_with(link_id, (one.id for one in of.links()), "the links of this fork tree")
+        of.unlink(ended)
         if shell.out.is_json:
             shell.out.result({"id": ended, "ended": True})
         else:
             shell.out.line((ended, "yellow"), " is ended")
-
-
-def _links(shell: Shell, conversation_id: str) -> tuple[Link, ...]:
-    return shell.client.api.list_links(conversation_id, limit=ALL).data
 
 
 def _what(link: Link) -> str:

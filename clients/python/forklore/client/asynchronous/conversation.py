@@ -27,6 +27,7 @@ from forklore.client.generated.arguments import (
     AppendAllArguments,
     AppendArguments,
     CopyConversation,
+    CreateLink,
     Described,
     EntriesArguments,
     ForkArguments,
@@ -830,6 +831,26 @@ class AsyncConversation:
     async def unpin(self) -> None:
         """Take the fork tree out of one's pins."""
         await self._api.unpin_conversation(await self.resolve())
+
+    async def link(self, **more: Unpack[CreateLink]) -> results.CreatedLink:
+        """Make a link by which people without an account read what was said until now.
+
+        more: arguments of `create_link`. Only the answer has the `secret`, which opens it.
+        """
+        return await self._api.create_link(await self.resolve(), **more)
+
+    async def unlink(self, link: "results.Link | results.CreatedLink | str") -> None:
+        """End a link to the fork tree. link: or its id."""
+        await self._api.delete_link(await self.resolve(), link if isinstance(link, str) else link.id)
+
+    def links(self) -> AsyncPages[results.Link]:
+        """Return the links to the fork tree that have not ended, the oldest first."""
+
+        async def fetch(cursor: str | None) -> Page[results.Link]:
+            page = await self._api.list_links(await self.resolve(), limit=PAGE_ROWS, after_cursor=cursor)
+            return Page(page.data, page.after_cursor)
+
+        return AsyncPages(fetch)
 
     async def share(
         self, user_id: str, access_level: Level, *, children: Children | None = None

@@ -28,6 +28,7 @@ LENGTHS_MAX: Mapping[str, int] = {
     "entries[].key": 128,
     "entries[].mergedFromConversationId": 1000,
     "entries[].mergedUpToEntryId": 1000,
+    "entryId": 1000,
     "forkedAtConversationId": 1000,
     "forkedAtEntryId": 1000,
     "forkedAtKey": 128,
@@ -45,6 +46,7 @@ LENGTHS_MAX: Mapping[str, int] = {
     "scores[].conversationId": 1000,
     "startedByConversationId": 1000,
     "startedByEntryId": 1000,
+    "text": 2000,
     "title": 500,
     "upToEntryId": 1000,
     "userId": 255,
@@ -168,6 +170,11 @@ class UpdateMembership(RemoveMembership, total=False):
     access_level: Required[Literal["manager", "writer", "reader"]]
 
 
+class AddNote(Keyed, total=False):
+    text: str | None
+    score: float | Decimal | None
+
+
 class AdminCompareConversations(CompareConversations, Justified, total=False):
     pass
 
@@ -211,6 +218,10 @@ class ListTransfers(ListTrash, total=False):
     role: Literal["sender", "recipient", "all"] | None
 
 
+class ListNotes(ListTrash, total=False):
+    entry_id: str | None
+
+
 class ListNames(ListTrash, total=False):
     prefix: str | None
 
@@ -227,14 +238,6 @@ class AdminLookUpName(Justified, LookUpName, total=False):
 class UpdateConversation(Described, total=False):
     user_id: str | None
     if_match: str | None
-
-
-class CreateLink(TypedDict, total=False):
-    days: int | None
-    up_to_entry_id: str | None
-    all_forks: bool | None
-    user_ids: bool | None
-    keep_on_transfer: bool | None
 
 
 class ListLinkedEntries(Paged, GetAttachment, total=False):
@@ -266,6 +269,10 @@ class AdminListChildren(ListChildren, Justified, total=False):
     pass
 
 
+class AdminListNotes(ListNotes, Justified, total=False):
+    pass
+
+
 class AdminDeleteName(AdminLookUpName, total=False):
     expect_revision: int | None
 
@@ -275,6 +282,14 @@ class SearchArguments(GetAttachment, total=False):
     include_entry: bool | None
     around: int | None
     min_score: float | Decimal | None
+
+
+class CreateLink(Keyed, total=False):
+    days: int | None
+    up_to_entry_id: str | None
+    all_forks: bool | None
+    user_ids: bool | None
+    keep_on_transfer: bool | None
 
 
 class MergeArguments(Keyed, total=False):

@@ -324,9 +324,9 @@ class Methods:
         """Copy the whole fork tree of a conversation, with its branches, to one of your own.
 
         For every member. At most 30 branches and 1,000 entries, with the context of every
-        client. Members, names, links and pins stay behind, and an answer in progress. The
-        answer is the copy of this conversation. With an `id`, the same request sent again
-        goes on with a copy that did not end.
+        client. Members, names, links, pins and notes stay behind, and an answer in progress.
+        The answer is the copy of this conversation. With an `id`, the same request sent again
+        completes a copy that did not end.
         """
 
     @operation("POST", "/v1/conversations/search", results.SearchPage.of, only_reads=True)
@@ -411,8 +411,8 @@ class Methods:
         For managers. It shows the history up to now, or up to `up_to_entry_id`, and nothing
         that is said later; with `all_forks` the whole fork tree, and what is said later, too.
         It ends after `days`, with the conversation, and with a transfer unless
-        `keep_on_transfer`. The `secret` is told only in this answer; what is sent again makes
-        another link.
+        `keep_on_transfer`. The `secret` is told only in this answer, and again to who repeats
+        the request with its `idempotency_key`.
         """
 
     @operation("GET", "/v1/conversations/{conversationId}/links", results.LinkPage.of)
@@ -496,6 +496,31 @@ class Methods:
 
         For who has its secret, without credentials. There is no context in it, and nothing of
         members.
+        """
+
+    @operation("POST", "/v1/conversations/{conversationId}/entries/{entryId}/notes", results.Note.of)
+    def add_note(
+        self, conversation_id: str, entry_id: str, **given: Unpack[arguments.AddNote]
+    ) -> results.Note:
+        """Write a note on a history entry that the conversation shows: a text, a score, or both.
+
+        For writers. A note belongs to the entry, so every branch that shows the entry shows
+        it. It is no part of a history, and no context; no search finds it, and no link shows
+        it.
+        """
+
+    @operation("GET", "/v1/conversations/{conversationId}/notes", results.NotePage.of)
+    def list_notes(self, conversation_id: str, **given: Unpack[arguments.ListNotes]) -> results.NotePage:
+        """List the notes on what the conversation shows, in the order of its entries.
+
+        For every member. With `entry_id` those on this entry, oldest first.
+        """
+
+    @operation("DELETE", "/v1/conversations/{conversationId}/entries/{entryId}/notes/{noteId}", nothing)
+    def delete_note(self, conversation_id: str, entry_id: str, note_id: str) -> None:
+        """Delete a note.
+
+        For who has written it, and for managers.
         """
 
     @operation("POST", "/v1/names", results.Name.of)
@@ -706,6 +731,15 @@ class Methods:
         For managers. Nobody can see their secrets.
         """
 
+    @operation("GET", "/v1/admin/conversations/{conversationId}/notes", results.NotePage.of)
+    def admin_list_notes(
+        self, conversation_id: str, **given: Unpack[arguments.AdminListNotes]
+    ) -> results.NotePage:
+        """List the notes on what any conversation shows, in the order of its entries.
+
+        For every member. With `entry_id` those on this entry, oldest first.
+        """
+
     @operation("GET", "/v1/admin/names", results.AdminNamePage.of)
     def admin_list_names(self, **given: Unpack[arguments.AdminListTrash]) -> results.AdminNamePage:
         """List all names of a user: those without a client, then client by client."""
@@ -772,6 +806,15 @@ class Methods:
         """End a link to any conversation at once.
 
         For managers. Its `id` comes from createLink or listLinks.
+        """
+
+    @operation("DELETE", "/v1/admin/conversations/{conversationId}/entries/{entryId}/notes/{noteId}", nothing)
+    def admin_delete_note(
+        self, conversation_id: str, entry_id: str, note_id: str, **given: Unpack[arguments.Justified]
+    ) -> None:
+        """Delete a note on an entry of any conversation.
+
+        For who has written it, and for managers.
         """
 
     @operation("GET", "/v1/admin/attachments", results.AdminAttachmentPage.of)

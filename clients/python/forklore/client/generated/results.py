@@ -641,6 +641,39 @@ class LinkedEntryPage(Value):
 
 
 @result
+class Note(Value):
+    """A note on an entry. `conversationId`: the one that the entry was written in.
+
+    `clientId`:
+    the agent that has written it."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "id": an_id,
+        "conversation_id": an_id,
+        "entry_id": an_id,
+    }
+
+    id: str
+    conversation_id: str
+    entry_id: str
+    user_id: str
+    client_id: str | None = None
+    text: str | None = None
+    score: float | Decimal | None = None
+    created_at: str
+
+
+@result
+class NotePage(Value):
+    """Notes in the order of their entries, those on one entry oldest first."""
+
+    INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"data": many(Note.of)}
+
+    data: tuple[Note, ...]
+    after_cursor: str | None
+
+
+@result
 class Name(Value):
     """A name and where it points.
 

@@ -7,8 +7,8 @@ from typing import Any
 from forklore_service.api.operation import Operation
 
 _MODULES = (
-    *("conversations", "entries", "answer_logs", "copying", "search", "sharing", "linked", "names"),
-    *("attachments", "admin"),
+    *("conversations", "entries", "answer_logs", "copying", "search", "sharing", "linked", "notes"),
+    *("names", "attachments", "admin"),
 )
 """The modules with `OPERATIONS`. The last one builds on the others, and takes the longest."""
 

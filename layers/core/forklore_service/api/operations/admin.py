@@ -19,6 +19,7 @@ from forklore_service.api.operations import (
     entries,
     erasures,
     names,
+    notes,
     search,
     sharing,
 )
@@ -51,6 +52,7 @@ _OF_USERS = {
         *answer_logs.OPERATIONS,
         *search.OPERATIONS,
         *sharing.OPERATIONS,
+        *notes.OPERATIONS,
         *names.OPERATIONS,
         *attachments.OPERATIONS,
     )
@@ -59,7 +61,7 @@ _OF_USERS = {
 
 _NOT_FOR_AUDITORS = {"checkHealth", "listTransfers", "getTransfer", "listEntriesByName"}
 """What a user may read and an auditor may not. tests/service/api/test_parameters.py says why."""
-_FOR_ADMINS = ("deleteConversation", "restoreConversation", "deleteName", "deleteLink")
+_FOR_ADMINS = ("deleteConversation", "restoreConversation", "deleteName", "deleteLink", "deleteNote")
 """What only a user's admin may do to what is theirs."""
 _CHANGES: Mapping[str, Mapping[str, Any]] = {
     "listConversations": {"query": admin_requests.AdminListConversations, "run": list_conversations},
@@ -94,6 +96,8 @@ _CHANGES: Mapping[str, Mapping[str, Any]] = {
     },
     "listLinks": {"summary": "List the links to the fork tree of any conversation, oldest first."},
     "deleteLink": {"summary": "End a link to any conversation at once."},
+    "listNotes": {"summary": "List the notes on what any conversation shows, in the order of its entries."},
+    "deleteNote": {"summary": "Delete a note on an entry of any conversation."},
     "listNames": {"query": admin_requests.AdminListNames, "run": names.list_all_names},
     "lookUpName": {
         "query": admin_requests.AdminOneName,

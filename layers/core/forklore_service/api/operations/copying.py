@@ -61,9 +61,9 @@ def copy_tree(request: CheckedRequest) -> answers.Conversation:
     """Copy the whole fork tree of a conversation, with its branches, to one of your own.
 
     For every member. At most 30 branches and 1,000 entries, with the context of every client.
-    Members, names, links and pins stay behind, and an answer in progress. The answer is the copy of
-    this conversation. With an `id`, the same request sent again goes on with a copy that did not
-    end.
+    Members, names, links, pins and notes stay behind, and an answer in progress. The answer is the
+    copy of this conversation. With an `id`, the same request sent again completes a copy that did
+    not end.
     """
     body: entry_requests.CopyTree = request.body
     details = copying_trees.copy_tree(

@@ -1,12 +1,15 @@
 """What members do with a fork tree as a whole: share, archive and pin it, hand it over."""
 
+import json
 import re
+import secrets
 from typing import TypeVar
 
 from forklore_service.api import answers, cursors, requests, sharing_requests
 from forklore_service.api.operation import Answer, CheckedRequest, Operation
 from forklore_service.domain import ids
 from forklore_service.domain.access import AccessLevel
+from forklore_service.domain.links import SALT_BYTES, random_of, secret_of
 from forklore_service.domain.users import is_user_id
 from forklore_service.errors import (
     BadRequestError,
@@ -20,6 +23,7 @@ from forklore_service.errors import (
 from forklore_service.usecases.people import archiving, links, pinning, sharing, transfers
 from forklore_service.usecases.people.spreading import Spread, announce_spreading
 from forklore_service.usecases.shared.cursors import valid
+from forklore_service.usecases.shared.idempotency import IdempotentReplay
 
 _Fields = TypeVar("_Fields", answers.ChangedMembership, answers.RemovedMembership)
 _IN_PATH = re.compile(r"[A-Za-z0-9_.@:+-]+")
@@ -116,22 +120,36 @@ def create_link(request: CheckedRequest) -> answers.CreatedLink:
     For managers. It shows the history up to now, or up to `upToEntryId`, and nothing that is said
     later; with `allForks` the whole fork tree, and what is said later, too. It ends
     after `days`, with the conversation, and with a transfer unless `keepOnTransfer`. The `secret`
-    is told only in this answer; what is sent again makes another link.
+    is told only in this answer, and again to who repeats the request with its `Idempotency-Key`.
     """
     body: sharing_requests.CreateLink = request.body
-    link, secret = links.create_link(
-        request.table,
-        caller=request.caller,
-        request=links.LinkRequest(
-            request.conversation_id,
-            body.days,
-            cursors.to_position(body.up_to_entry_id),
-            body.all_forks,
-            body.user_ids,
-            body.keep_on_transfer,
-        ),
-    )
-    return {**answers.link(link), "secret": secret}
+    told: answers.Link
+    said = json.dumps(request.key) if request.key else ""
+    salt = secrets.token_bytes(SALT_BYTES)
+    try:
+        link = links.create_link(
+            request.table,
+            caller=request.caller,
+            request=links.LinkRequest(
+                request.conversation_id,
+                body.days,
+                cursors.to_position(body.up_to_entry_id),
+                body.all_forks,
+                body.user_ids,
+                body.keep_on_transfer,
+            ),
+            random=random_of(salt, said),
+            idempotency_key=request.idempotency_key(
+                lambda made: {"link": answers.link(made), "salt": salt.hex()}
+            ),
+        )
+    except IdempotentReplay as replay:
+        kept = json.loads(replay.record.body)
+        told, salt = kept["link"], bytes.fromhex(kept["salt"])
+    else:
+        told = answers.link(link)
+    secret, _ = secret_of(request.conversation_id, random_of(salt, said))
+    return {**told, "secret": secret}
 
 
 def list_links(request: CheckedRequest) -> answers.LinkPage:
@@ -382,7 +400,6 @@ OPERATIONS = (
         status=201,
         body=sharing_requests.CreateLink,
         errors=(403, 404, 409),
-        repeats=True,
     ),
     Operation(
         "listLinks",

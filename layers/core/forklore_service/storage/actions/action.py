@@ -54,6 +54,7 @@ class ActionKind(Enum):
     MEMBER = auto()
     NAME = auto()
     NAMED_HEAD = auto()
+    NOTE = auto()
     PARENT_GROUP = auto()
     PART = auto()
     PATH = auto()

@@ -9,7 +9,7 @@ from forklore_service.storage.items import number
 
 
 def put(group_id: str, link: ReaderLink) -> Action:
-    """Put a new link. Nobody else can have its id, which is random."""
+    """Put a new link. Only an earlier attempt of the same request has put one of its id."""
     return action.put(ActionKind.LINK, items.link_item(group_id, link))
 
 

@@ -54,6 +54,8 @@ def advance_prune(table: Table, queue: Queue, group_id: str, conversation_id: st
         vectors = table.read.vector_keys(group_id, conversation_id, first=end)
         for some in in_batches(vectors, ERASED_AT_ONCE):
             table.delete(some)
+    for some in in_batches(table.read.note_keys(group_id, conversation_id, first=end), ERASED_AT_ONCE):
+        table.delete(some)
     erase_entries(table, group_id, table.read.own_entries(group_id, conversation_id, first=end))
     keyed = table.read.entry_keys(group_id, conversation_id)
     for some in in_batches((key for key, entry_id in keyed if entry_id >= end), ERASED_AT_ONCE):

@@ -89,7 +89,10 @@ def _read_on(table: Table, queue: Queue, erasure: Erasure, user_id: str) -> Eras
     waits |= _forget_request(table, erasure, mentions)
     written = [one for one in mentions if one.answer_by == user_id]
     _forget_answers(table, erasure, user_id, written)
-    named = (one for one in mentions if one not in said and one not in written and one.record is None)
+    notes = [one for one in mentions if keys.is_note(one.key.sort)]
+    _forget(table, erasure, (one.key for one in notes))
+    handled = [*said, *written, *notes]
+    named = (one for one in mentions if one not in handled and one.record is None)
     others = {one.key.partition for one in named}
     for file in filter(keys.is_file, (one.key for one in mentions)):
         _disown(table, erasure, user_id, keys.in_file(file))

@@ -4,14 +4,13 @@ A link is one item in the partition of its tree. So it waits in the trash with t
 with it. It goes with its conversation, too, if that is removed, and with a transfer of the tree.
 """
 
-import secrets
 from typing import NamedTuple
 
 from forklore_service.domain import ancestry
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import ListKey
-from forklore_service.domain.links import DAY_SECONDS, RANDOM_BYTES, ReaderLink, secret_of
+from forklore_service.domain.links import DAY_SECONDS, ReaderLink, secret_of
 from forklore_service.domain.model import Caller, Channel
 from forklore_service.errors import ConflictError, NotFoundError, UnavailableError, ValidationError, brief
 from forklore_service.limits import LINKS_MAX
@@ -20,6 +19,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.people.transfers import finish_rewriting
 from forklore_service.usecases.shared import cursors
 from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
+from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import (
     LoadedConversation,
     LookUp,
@@ -41,25 +41,35 @@ class LinkRequest(NamedTuple):
     stays: bool = False
 
 
-def create_link(table: Table, *, caller: Caller, request: LinkRequest) -> tuple[ReaderLink, str]:
-    """Make a link, and return it with its secret, which nobody learns again.
+def create_link(
+    table: Table,
+    *,
+    caller: Caller,
+    request: LinkRequest,
+    random: bytes,
+    idempotency_key: IdempotencyKey | None = None,
+) -> ReaderLink:
+    """Make a link whose secret has these random bytes, and return it.
 
     Raises NotFoundError, ForbiddenError unless the caller is a manager, ValidationError if the
-    conversation does not show `up_to`, ConflictError if it shows nothing, or has too many links.
+    conversation does not show `up_to`, ConflictError if it shows nothing, or the tree has too many
+    links, IdempotentReplay for a replay.
     """
-    conversation_id = request.conversation_id
+    conversation_id, once = request.conversation_id, Once(table, caller, idempotency_key)
+    _, link_id = secret_of(conversation_id, random)
     extras = TreeExtras(entries=(request.up_to,) if request.up_to else ())
     for _ in attempts(table, CHANGE):
-        looked_up = look_up(table, conversation_id, caller=caller, extras=extras)
+        looked_up = look_up(table, conversation_id, caller=caller, extra_keys=once.keys, extras=extras)
+        once.raise_if_answered(looked_up.found)
         loaded = looked_up.require(conversation_id, AccessLevel.MANAGER)
         group_id = loaded.group.group_id
         if loaded.group.rewriting is not None:
             finish_rewriting(table, group_id)  # the transfer may end links, and this comes after it
             continue
         up_to = None if request.all_forks else _last_shown(looked_up, loaded, request.up_to)
-        if sum(1 for _ in table.read.links(group_id, now_s=table.now_s())) >= LINKS_MAX:
+        others = (one for one in table.read.links(group_id, now_s=table.now_s()) if one.link_id != link_id)
+        if sum(1 for _ in others) >= LINKS_MAX:
             raise ConflictError(f"a fork tree has at most {LINKS_MAX} links", reason="too_many_links")
-        secret, link_id = secret_of(conversation_id, secrets.token_bytes(RANDOM_BYTES))
         link = ReaderLink(
             link_id,
             conversation_id,
@@ -70,12 +80,14 @@ def create_link(table: Table, *, caller: Caller, request: LinkRequest) -> tuple[
             request.stays,
         )
         writes = [
+            *once.record(group_id, conversation_id, link),
             actions.link.put(group_id, link),
-            actions.conversation.check_head(group_id, conversation_id),
-            actions.member.check(group_id, caller.user_id, AccessLevel.MANAGER),
+            actions.group.note_link(loaded.group),
         ]
-        if table.try_commit(writes) is None:
-            return link, secret
+        refused = table.try_commit(writes)
+        if refused is None:
+            return link
+        once.raise_if_recorded(refused)
     raise UnavailableError("the conversation keeps changing; try again")
 
 

@@ -23,6 +23,7 @@ from forklore.client.generated.arguments import (
     AppendAllArguments,
     AppendArguments,
     CopyConversation,
+    CreateLink,
     Described,
     EntriesArguments,
     ForkArguments,
@@ -821,6 +822,26 @@ class Conversation:
     def unpin(self) -> None:
         """Take the fork tree out of one's pins."""
         self._api.unpin_conversation(self.resolve())
+
+    def link(self, **more: Unpack[CreateLink]) -> results.CreatedLink:
+        """Make a link by which people without an account read what was said until now.
+
+        more: arguments of `create_link`. Only the answer has the `secret`, which opens it.
+        """
+        return self._api.create_link(self.resolve(), **more)
+
+    def unlink(self, link: "results.Link | results.CreatedLink | str") -> None:
+        """End a link to the fork tree. link: or its id."""
+        self._api.delete_link(self.resolve(), link if isinstance(link, str) else link.id)
+
+    def links(self) -> Pages[results.Link]:
+        """Return the links to the fork tree that have not ended, the oldest first."""
+
+        def fetch(cursor: str | None) -> Page[results.Link]:
+            page = self._api.list_links(self.resolve(), limit=PAGE_ROWS, after_cursor=cursor)
+            return Page(page.data, page.after_cursor)
+
+        return Pages(fetch)
 
     def share(
         self, user_id: str, access_level: Level, *, children: Children | None = None
