@@ -114,7 +114,7 @@ test: $(VENV)/ready ## check format, lint and types, then run all tests but thos
 	$(python) -m ruff format --check
 	$(python) -m ruff check
 	$(python) -m mypy & types=$$!; \
-	$(pytest) -m "not long" $(addprefix --ignore=,$(random) $(reliability) tests/clients/adapters tests/web tests/clients/typescript clients/python/forklore/adapters); \
+	$(pytest) -m "not long" $(addprefix --ignore=,$(random) $(reliability) tests/clients/adapters tests/web tests/clients/typescript tests/deployment clients/python/forklore/adapters); \
 	tests=$$?; wait $$types && exit $$tests
 
 test-random: $(VENV)/ready ## run the tests that make up thousands of requests: histories, hostile requests, the OpenAPI document

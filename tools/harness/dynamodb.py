@@ -152,8 +152,10 @@ def _command() -> list[str]:
     if java is None:
         raise EngineMissingError("DynamoDB Local needs java on the PATH, 17 or newer, and Maven")
     jars = fetch()
+    # It lives for minutes: the compiler and the collector for long lives would double its CPU time.
     return [
-        *(java, f"-Djava.library.path={jars}", "-cp", f"{jars}/*"),
+        *(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
+        *(f"-Djava.library.path={jars}", "-cp", f"{jars}/*"),
         *("com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory"),
         *("-sharedDb", "-disableTelemetry", "-port"),
     ]

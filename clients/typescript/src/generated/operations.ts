@@ -1280,6 +1280,7 @@ export type AcceptTransferArguments = {
 /** What `openLink` takes. */
 export type OpenLinkArguments = {
 	secret: string;
+	conversationId?: string | undefined;
 };
 
 /** What `listLinkedEntries` takes. */
@@ -1926,7 +1927,8 @@ export interface Operations {
 	 * Show what a link leads to, and count that it was opened.
 	 *
 	 * For who has its secret, without credentials. A secret that is unknown, one whose link has ended
-	 * and one of a deleted conversation get the same 404.
+	 * and one of a deleted conversation get the same 404. `conversationId` asks for another branch,
+	 * and is not counted.
 	 */
 	openLink(given: OpenLinkArguments, options?: Sent): Promise<LinkedConversation>;
 	/**
@@ -2222,7 +2224,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	getTransfer: {"method": "GET", "path": "/v1/ownership-transfers/{transferId}", "isRead": true, "answers": ["conversationId", "createdAt", "fromUserId", "id", "toUserId"]},
 	deleteTransfer: {"method": "DELETE", "path": "/v1/ownership-transfers/{transferId}"},
 	acceptTransfer: {"method": "POST", "path": "/v1/ownership-transfers/{transferId}/accept", "hasBody": true, "takesKey": true},
-	openLink: {"method": "GET", "path": "/v1/links/{secret}", "isRead": true, "answers": ["allForks", "conversationId", "endsAt", "title"]},
+	openLink: {"method": "GET", "path": "/v1/links/{secret}", "isRead": true, "lengthsMax": {"conversationId": 1000}, "answers": ["allForks", "conversationId", "endsAt", "title"]},
 	listLinkedEntries: {"method": "GET", "path": "/v1/links/{secret}/entries", "isRead": true, "lengthsMax": {"conversationId": 1000}, "answers": ["afterCursor", "beforeCursor", "data"]},
 	addNote: {"method": "POST", "path": "/v1/conversations/{conversationId}/entries/{entryId}/notes", "hasBody": true, "takesKey": true, "lengthsMax": {"text": 2000}, "answers": ["conversationId", "createdAt", "entryId", "id", "userId"]},
 	listNotes: {"method": "GET", "path": "/v1/conversations/{conversationId}/notes", "isRead": true, "lengthsMax": {"entryId": 1000}, "answers": ["afterCursor", "data"]},

@@ -309,13 +309,18 @@ class EntriesPage(Watched):
         return self
 
 
-class ListLinkedEntries(Request):
+class OpenLink(Request):
+    """`conversationId`: another branch, of a link that shows the whole fork tree."""
+
+    conversation_id: fields.NamedId | None = None
+
+
+class ListLinkedEntries(OpenLink):
     """Which entries to list. At most one of afterCursor, beforeCursor and tail.
 
     `conversationId`: of a link that shows the whole fork tree.
     """
 
-    conversation_id: fields.NamedId | None = None
     limit: fields.Limit200 = 50
     after_cursor: fields.Cursor | None = None
     before_cursor: fields.Cursor | None = None

@@ -110,12 +110,12 @@ class PinConversation(TypedDict, total=False):
     after_conversation_id: str | None
 
 
+class OpenLink(TypedDict, total=False):
+    conversation_id: str | None
+
+
 class LookUpName(TypedDict, total=False):
     name: Required[str]
-
-
-class GetAttachment(TypedDict, total=False):
-    conversation_id: str | None
 
 
 class SetScores(Keyed, total=False):
@@ -240,7 +240,7 @@ class UpdateConversation(Described, total=False):
     if_match: str | None
 
 
-class ListLinkedEntries(Paged, GetAttachment, total=False):
+class ListLinkedEntries(Paged, OpenLink, total=False):
     before_cursor: str | None
     tail: bool | None
 
@@ -277,7 +277,7 @@ class AdminDeleteName(AdminLookUpName, total=False):
     expect_revision: int | None
 
 
-class SearchArguments(GetAttachment, total=False):
+class SearchArguments(OpenLink, total=False):
     search_type: Literal["auto", "fulltext", "semantic"] | Sequence[Literal["fulltext", "semantic"]] | None
     include_entry: bool | None
     around: int | None

@@ -481,11 +481,12 @@ class Methods:
         """
 
     @operation("GET", "/v1/links/{secret}", results.LinkedConversation.of)
-    def open_link(self, secret: str) -> results.LinkedConversation:
+    def open_link(self, secret: str, **given: Unpack[arguments.OpenLink]) -> results.LinkedConversation:
         """Show what a link leads to, and count that it was opened.
 
         For who has its secret, without credentials. A secret that is unknown, one whose link
-        has ended and one of a deleted conversation get the same 404.
+        has ended and one of a deleted conversation get the same 404. `conversation_id` asks
+        for another branch, and is not counted.
         """
 
     @operation("GET", "/v1/links/{secret}/entries", results.LinkedEntryPage.of)
@@ -583,9 +584,7 @@ class Methods:
         """
 
     @operation("GET", "/v1/attachments/{attachmentId}", results.Attachment.of)
-    def get_attachment(
-        self, attachment_id: str, **given: Unpack[arguments.GetAttachment]
-    ) -> results.Attachment:
+    def get_attachment(self, attachment_id: str, **given: Unpack[arguments.OpenLink]) -> results.Attachment:
         """Show an attachment, with a link to its bytes that is valid for some minutes.
 
         For who has uploaded it, and for every member of a fork tree with an entry that names
