@@ -333,6 +333,7 @@ def dies_at_write(table: Table, number: int, *, before: bool) -> None:
     wire.before(kill) if before else wire.after(kill)
 
 
+@pytest.mark.failure("killed-tree-copy")
 def test_a_copy_that_was_killed_at_any_write_is_invisible_and_is_made_by_the_same_request(
     store: Store, tree: Table
 ) -> None:
