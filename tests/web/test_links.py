@@ -111,7 +111,10 @@ def test_a_branch_that_comes_late_is_not_shown_under_another(
 ) -> None:
     made = api.create(title="A trip")
     asked = made.say("user", "Where to?")
-    made.fork(after=asked).say("assistant", "By ship")
+    other = made.fork(after=asked)
+    other.say("assistant", "By ship")
+    other.update(title="At sea")
+    made.fork(after=asked).update(title=None)
     made.say("assistant", "By train")
     page = sign_in(blank, user, at=at_conversation(made.id))
     reader = new_context().new_page()
@@ -119,8 +122,9 @@ def test_a_branch_that_comes_late_is_not_shown_under_another(
     expect(reader.get_by_text("By train")).to_be_visible()
     held: list[Route] = []
     reader.route("**/entries?*conversationId=*", lambda route: held.append(route))  # noqa: PLW0108 (a method has no attributes)
+    expect(reader.get_by_role("button", name="Branch 2")).to_be_visible()
 
-    reader.get_by_role("button", name="Branch 1").click()
+    reader.get_by_role("button", name="At sea").click()
     with reader.expect_response("**/entries?limit=100"):
         reader.get_by_role("button", name="Back to the first branch").click()
     [late] = held

@@ -17,6 +17,7 @@ import {
 	ATTACHMENTS_PER_ENTRY_MAX,
 	DESCRIPTION,
 	type Ancestor,
+	type AddNote,
 	type AnswerLog,
 	type Append,
 	type AppendEntries,
@@ -41,6 +42,7 @@ import {
 	type RemovedMembership,
 	type MergeConversation,
 	type Name,
+	type Note,
 	type Operations,
 	type UpdateConversation,
 } from "./generated/operations.ts";
@@ -803,6 +805,28 @@ export class Conversation {
 	/** Take the fork tree out of one's pins. */
 	async unpin(options: Sent = {}): Promise<void> {
 		await this.#api.unpinConversation(await this.#here(options), options);
+	}
+
+	/**
+	 * Write a note on an entry of the history: a text, a score, or both. Every branch that shows the entry
+	 * shows it. It is no part of the history, and no context.
+	 */
+	async note(entry: EntryOrId, options: AddNote & Keyed): Promise<Note> {
+		const { idempotencyKey, signal, ...said } = options;
+		const given = { ...said, ...(await this.#here({ signal })), entryId: idOf(entry) };
+		return this.#api.addNote(given, { idempotencyKey, signal });
+	}
+
+	/** Return the notes on all that the conversation shows, or on one entry, in the order of the entries. */
+	notes(options: Sent & { entryId?: string | undefined } = {}): Pages<Note> {
+		const { entryId, ...sent } = options;
+		return this.#listed(sent, (given, more) => this.#api.listNotes({ ...given, entryId }, more));
+	}
+
+	/** Delete a note: one's own, or as a manager. */
+	async deleteNote(note: Note, options: Sent = {}): Promise<void> {
+		const of = { entryId: note.entryId, noteId: note.id };
+		await this.#api.deleteNote({ ...(await this.#here(options)), ...of }, options);
 	}
 
 	/**

@@ -736,6 +736,21 @@ def test_recall_tells_how_many_entries_have_vectors_and_makes_the_others(trip: F
     assert other.lines[1:] == [f"{count} of the others have vectors of {told['model']}"]
 
 
+def test_a_note_is_written_and_listed_and_deleted(trip: Forklore) -> None:
+    made = objects(trip('note trip -1 "too dear" --score 0.5 --json').out)[0]
+    scored = trip("note trip -2 --score -1")
+    assert (made["text"], made["score"]) == ("too dear", 0.5)
+
+    of_last = rows(trip("notes trip -1").out)
+    assert [row[:2] + row[-2:] for row in of_last] == [[made["id"], made["entryId"], "0.5", "too dear"]]
+    listed = objects(trip("notes trip --json").out)
+    assert [one["score"] for one in listed] == [-1, 0.5]
+    assert scored.out == f"{listed[0]['id']}\n"
+    assert trip(f"notes trip --delete {made['id'][-8:]}").out == f"{made['id']} is deleted\n"
+    assert [one["id"] for one in objects(trip("notes trip --json").out)] == [listed[0]["id"]]
+    assert trip("note trip -1").code != 0
+
+
 def test_a_link_is_made_and_listed_and_ended(trip: Forklore) -> None:
     made = objects(trip("link trip --until-entry -2 --days 1 --users --json").out)[0]
     whole = trip("link trip --tree --keep")

@@ -41,6 +41,7 @@ ELSEWHERE = {
     "retention",
     "link",
     "links",
+    "notes",
     "unlink",
     "undelete",
     "undo",

@@ -54,8 +54,14 @@ def calls_on(conversation_id: str, entry_id: str) -> Mapping[str, dict[str, Any]
             "text": "x",
         },
         "name_conversation": {**at, "call_id": once(), "name": "mine"},
+        "score_branches": {
+            **at,
+            "call_id": once(),
+            "scores": [{"branch": conversation_id, "score": 1}],
+        },
         "share_conversation": {**at, "user_id": "mallory", "access_level": "manager"},
         "delete_conversation": at,
+        "restore_conversation": at,
     }
 
 
@@ -235,6 +241,7 @@ class LosesAnswers:
 
 
 WRITES = ["say", "as_fork", "new", "fork_conversation", "summarise_branch", "name_conversation"]
+WRITES += ["score_branches"]
 
 
 @pytest.mark.parametrize(
@@ -281,6 +288,7 @@ def test_a_call_that_is_repeated_after_a_lost_answer_has_one_effect(
         "fork_conversation": (1, 2, 1, 1),
         "new": (1, 1, 1, 2),
         "name_conversation": (1, 1, 1, 1),
+        "score_branches": (1, 1, 1, 1),
         "share_conversation": (1, 1, 2, 1),
     }
     found = [[*chat.entries()], [*chat.forks()], [*chat.members()], [*ann.conversations(mode="roots")]]
@@ -311,7 +319,7 @@ def test_over_http_the_token_alone_says_who_calls(url: str) -> None:
 
     async def anns(client: Client) -> str:
         said = await call(client, "say", call_id=once(), text="a secret of ann")
-        assert {"delete_conversation", "share_conversation"}.isdisjoint(
+        assert {"delete_conversation", "restore_conversation", "share_conversation"}.isdisjoint(
             one.name for one in (await client.list_tools()).tools
         )
         return str(said["conversation_id"])

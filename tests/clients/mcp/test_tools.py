@@ -20,9 +20,10 @@ from tests.clients.mcp.connecting import Refused, by_events, call, here, once, o
 
 READS = {"search_conversations", "list_conversations", "read_conversation", "compare_conversations"}
 READS |= {"list_sessions", "resume_command", "recall"}
-WRITES = {"fork_conversation", "say", "summarise_branch", "name_conversation"}
+WRITES = {"fork_conversation", "say", "summarise_branch", "name_conversation", "score_branches"}
 ID = "4487c9fa-d6b0-4472-b6e7-679d9bc713ff"
-ALLOWED = {"delete_conversation", "share_conversation"}
+ALLOWED = {"delete_conversation", "restore_conversation", "share_conversation"}
+DESTROYING = {*ALLOWED, "name_conversation", "score_branches"} - {"restore_conversation"}
 
 
 def invoke(event: Any) -> Any:
@@ -85,13 +86,24 @@ async def every_tool(client: Client) -> None:
     branches = await call(client, "list_conversations", branches_of=trip)
     ids = {one["conversation_id"] for one in branches["conversations"]}
     assert ids == {trip, tried["conversation_id"], empty["conversation_id"]}
+    scores = [{"branch": name, "score": 0.5}, {"branch": tried["conversation_id"], "score": 1}]
+    await call(client, "score_branches", call_id=once(), conversation_id=trip, scores=scores)
     if tools >= ALLOWED:
         await call(client, "share_conversation", conversation_id=trip, user_id="bob", access_level="reader")
         await call(client, "delete_conversation", conversation_id=empty["conversation_id"])
         branches = await call(client, "list_conversations", branches_of=trip)
         assert len(branches["conversations"]) == 2
+        await call(client, "delete_conversation", conversation_id=trip, whole_tree=True)
+        assert trip in [one["conversation_id"] for one in await _only(client, "trash")]
+        await call(client, "restore_conversation", conversation_id=trip)
+        assert trip not in [one["conversation_id"] for one in await _only(client, "trash")]
     mine = await call(client, "list_conversations", title="lisbon")
-    assert trip in [one["conversation_id"] for one in mine["conversations"]]
+    assert ids & {one["conversation_id"] for one in mine["conversations"]}
+
+
+async def _only(client: Client, which: str) -> list[Any]:
+    conversations: list[Any] = (await call(client, "list_conversations", only=which))["conversations"]
+    return conversations
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -137,7 +149,27 @@ def test_each_tool_says_what_it_takes_and_answers_and_does(ann: Forklore, allows
         assert tool.annotations.idempotent_hint, name
         assert [one for one, said in tool.input_schema["properties"].items() if not described(said)] == []
         assert ("call_id" in tool.input_schema.get("required", ())) == (name in WRITES), name
-        assert bool(tool.annotations.destructive_hint) == (name in {*ALLOWED, "name_conversation"}), name
+        assert bool(tool.annotations.destructive_hint) == (name in DESTROYING), name
+
+
+def test_only_what_the_user_has_pinned_is_listed_and_scores_are_set_and_taken_away(ann: Forklore) -> None:
+    ann.conversation().say("user", "Another")
+    chat = ann.conversation()
+    asked = chat.say("user", "Hello")
+    other = chat.fork(after=asked)
+    chat.pin()
+
+    async def story(client: Client) -> list[str]:
+        at = {"conversation_id": chat.id}
+        for scores in ([(chat.id, 0.5), (other.id, 2)], [(chat.id, None)]):
+            rows = [{"branch": branch, "score": score} for branch, score in scores]
+            await call(client, "score_branches", call_id=once(), **at, scores=rows)
+        with pytest.raises(Refused, match="or only some"):
+            await call(client, "list_conversations", only="pinned", title="x")
+        return [one["conversation_id"] for one in await _only(client, "pinned")]
+
+    assert run(story, here(ann)) == [chat.id]
+    assert [one.details().metadata for one in (chat, other)] == [{}, {"score": 2}]
 
 
 def test_windows_lead_to_the_beginning_and_a_long_text_is_read_by_its_id(ann: Forklore) -> None:
@@ -326,7 +358,7 @@ def test_prompts_name_what_the_caller_names(ann: Forklore) -> None:
         ("delete_conversation", {"conversation_id": "x" * 36}, "conversation_id"),
         ("name_conversation", {"conversation_id": "x", "call_id": "12345678", "name": ID}, "like an id"),
         ("fork_conversation", {"conversation_id": "x", "call_id": "12345678", "name": ID}, "like an id"),
-        ("list_conversations", {"branches_of": "x", "title": "y"}, "without a title"),
+        ("list_conversations", {"branches_of": "x", "title": "y"}, "only some"),
     ],
 )
 def test_what_a_tool_cannot_do_is_told(ann: Forklore, tool: str, given: dict[str, Any], said: str) -> None:

@@ -44,11 +44,11 @@ class Linking:
         secret = self._choose.one_of(*self._both.oracle.links, "no such secret")
         link = self._both.oracle.links.get(secret)
         caller = self._choose.caller()
-        if self._choose.chance(0.3):
-            self._both.ask(Request("openLink", caller, {"secret": secret}))
         given: Json = {"secret": secret}
         if link and self._choose.chance(0.4):
             given["conversationId"] = self._choose.beside(link.to)[0]
+        if self._choose.chance(0.3):
+            self._both.ask(Request("openLink", caller, dict(given)))
         if link and self._choose.chance(0.5):
             shown = self._both.oracle.conversations.get(given.get("conversationId", ""), link.to)
             entry_id = self._choose.anchor(shown) or self._choose.new_id()

@@ -8,10 +8,11 @@ import type { Entry } from "../model/types.ts";
 import { titleOf, visible } from "../model/words.ts";
 import { AWAY, type Files, Reader } from "./Attached.tsx";
 import { Blocks } from "./Blocks.tsx";
-import { Loading, Press, Time } from "./parts.tsx";
+import { Loading, Press, Said, Time } from "./parts.tsx";
 
 const LINK = /^#link=([\w-]{43})$/;
 const AT_ONCE = 100;
+const TITLES_MAX = 20; // asked for at once: a link may be asked so often a minute
 const SOMEBODY = "Somebody"; // whom the link does not name
 const GONE = "This link leads nowhere. It may have ended.";
 const SILENT = "The server does not answer as it should.";
@@ -45,6 +46,7 @@ export function Linked({ secret }: { secret: string }) {
 	const [branch, setBranch] = useState<string>();
 	const [entries, setEntries] = useState<readonly LinkedEntry[]>();
 	const [others, setOthers] = useState<readonly string[]>([]);
+	const [titles, setTitles] = useState<ReadonlyMap<string, string | null>>(new Map());
 	const [cursor, setCursor] = useState<string | null>(null);
 	const [problem, setProblem] = useState("");
 	const [dialog, setDialog] = useState<ReactNode>();
@@ -64,6 +66,20 @@ export function Linked({ secret }: { secret: string }) {
 	};
 	useEffect(() => void get<LinkedConversation>(secret).then(setConversation, fail), [secret]);
 	useEffect(() => void more(null).catch(fail), [secret, branch]);
+
+	const named = [...(entries ?? []).flatMap((one) => one.alternatives ?? []), ...others];
+	const unnamed = [...new Set(named)].filter((id) => !titles.has(id)).slice(0, TITLES_MAX);
+	useEffect(() => {
+		const asked = unnamed.map((id) => get<LinkedConversation>(secret, `?conversationId=${id}`));
+		void Promise.all(asked).then(
+			(found) =>
+				found.length > 0 &&
+				setTitles(
+					(known) => new Map([...known, ...found.map((one) => [one.conversationId, one.title] as const)]),
+				),
+			() => undefined, // the branches are counted then
+		);
+	}, [secret, unnamed.join(" ")]);
 
 	if (problem)
 		return (
@@ -111,7 +127,7 @@ export function Linked({ secret }: { secret: string }) {
 							<Blocks blocks={blocks} />
 						</Reader>
 					</div>
-					<Ways ids={ways.get(id) ?? []} open={setBranch} />
+					<Ways ids={ways.get(id) ?? []} titles={titles} open={setBranch} />
 				</article>
 			))}
 			{!entries.length && <p className="quiet">Nothing was said yet.</p>}
@@ -120,21 +136,27 @@ export function Linked({ secret }: { secret: string }) {
 					Show more
 				</Press>
 			) : (
-				<Ways ids={others} open={setBranch} />
+				<Ways ids={others} titles={titles} open={setBranch} />
 			)}
 			{dialog}
 		</main>
 	);
 }
 
+interface WaysProps {
+	ids: readonly string[];
+	titles: ReadonlyMap<string, string | null>;
+	open: (id: string) => void;
+}
+
 /** The other branches that go on differently here. */
-const Ways = ({ ids, open }: { ids: readonly string[]; open: (id: string) => void }) =>
+const Ways = ({ ids, titles, open }: WaysProps) =>
 	ids.length > 0 && (
 		<div className="line">
 			<span className="quiet">Goes on differently:</span>
 			{ids.map((id, at) => (
 				<Press key={id} className="b ghost s" press={() => open(id)}>
-					Branch {at + 1}
+					{titles.get(id) ? <Said>{titleOf(titles.get(id))}</Said> : `Branch ${at + 1}`}
 				</Press>
 			))}
 		</div>

@@ -25,6 +25,7 @@ A conversation is named by its id or by a NAME, which its first entry makes:
 COMMANDS = (
     *("say", "log", "watch", "show", "ls", "grep", "recall", "children"),
     *("branch", "fork", "copy", "switch", "name", "title", "tag", "diff", "alternatives", "score", "merge"),
+    *("note", "notes"),
     *(
         "share",
         "link",
@@ -48,6 +49,7 @@ COMMANDS = (
 """The commands, in the order of the help."""
 MODULES = {"import": "import_", "unarchive": "archive", "unpin": "pin"}
 MODULES |= {"undelete": "trash", "undo": "trash", "links": "link", "unlink": "link"}
+MODULES |= {"notes": "note"}
 """The modules of `commands/` that are not named as their command. Each has `register(app)`."""
 OTHERS = (OSError, MissingExtraError)
 """Errors of the machine whose text is enough, without a traceback."""

@@ -93,7 +93,8 @@ class Listed(_Shown):
     """A conversation. `is_current`: of the branches of its fork tree, people chose this one.
 
     `forked_at_…`: where a fork begins. Of a branch in a list of branches its last use is not told.
-    `program`, `project`: of a session in a list of sessions.
+    `program`, `project`: of a session in a list of sessions. `deleted_at`, `kept_until`: of one in
+    the trash.
     """
 
     conversation_id: str
@@ -108,6 +109,8 @@ class Listed(_Shown):
     last_message: Text | None = Known
     program: Text | None = Known
     project: Text | None = Known
+    deleted_at: str | None = Known
+    kept_until: str | None = Known
 
 
 class Conversations(_WithTexts):
@@ -198,6 +201,15 @@ class Command(_Shown):
     command: str
 
 
+class Score(BaseModel):
+    """How good a branch is: any number; null takes its score away."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    branch: Annotated[str, Field(min_length=1, max_length=255, description="Its id, or your name for it.")]
+    score: Annotated[float | None, Field(allow_inf_nan=False, description="The more the better.")]
+
+
 class Done(_Shown):
     """What was done to a conversation."""
 
@@ -265,6 +277,19 @@ def listed(one: results.ConversationDetails | results.Fork, tags: Mapping[str, s
         program=tags.get("program"),
         project=tags.get("project"),
         **use,
+    )
+
+
+def trashed(one: results.Trashed) -> Listed:
+    """Return a deleted fork tree as a list shows it, as its current branch."""
+    return Listed(
+        conversation_id=one.id,
+        uri=uri_of(one.id),
+        title=one.title,
+        is_current=True,
+        created_at=one.created_at,
+        deleted_at=one.deleted_at,
+        kept_until=one.kept_until,
     )
 
 

@@ -77,7 +77,9 @@ def make_server(
             (tools.say, ADDS),
             (tools.summarise_branch, ADDS),
             (tools.name_conversation, CHANGES),
+            (tools.score_branches, CHANGES),
             *(((tools.delete_conversation, CHANGES),) if may_delete else ()),
+            *(((tools.restore_conversation, ADDS),) if may_delete else ()),
             *(((tools.share_conversation, CHANGES),) if may_share else ()),
         )
     ]

@@ -160,6 +160,10 @@ class Tools:
         title: Annotated[
             str | None, Field(min_length=1, max_length=500, description="Only those with this in the title.")
         ] = None,
+        only: Annotated[
+            Literal["pinned", "trash"] | None,
+            Field(description="Only your pins, in your order; or deleted trees that you can restore."),
+        ] = None,
         limit: Limit = ROWS,
         page: Page = None,
     ) -> answers.Conversations:
@@ -168,14 +172,25 @@ class Tools:
         With branches_of, list all branches of its tree, the oldest first, and where they begin.
         """
         client = self._client_of(call)
+        if sum(one is not None for one in (branches_of, title, only)) > 1:
+            raise InputError("list branches, or by a title, or only some")
+        if only == "trash":
+            trash = client.api.list_trash(limit=limit, after_cursor=page)
+            return answers.Conversations(
+                conversations=[answers.trashed(one) for one in trash.data], more=trash.after_cursor
+            )
         if branches_of is not None:
-            if title is not None:
-                raise InputError("branches are listed without a title")
             forks = client.api.list_forks(_open(client, branches_of).id, limit=limit, after_cursor=page)
             return answers.Conversations(
                 conversations=[answers.listed(one) for one in forks.data], more=forks.after_cursor
             )
-        mine = client.api.list_conversations(query=title, limit=limit, after_cursor=page)
+        mine = client.api.list_conversations(
+            query=title,
+            pinned=True if only else None,
+            ancestry="all" if only else None,
+            limit=limit,
+            after_cursor=page,
+        )
         return answers.Conversations(
             conversations=[answers.listed(one) for one in mine.data], more=mine.after_cursor
         )
@@ -351,6 +366,26 @@ class Tools:
             name_moved_from=named.previous_conversation_id,
         )
 
+    def score_branches(
+        self,
+        call: Call,
+        call_id: CallId,
+        conversation_id: Reference,
+        scores: Annotated[
+            list[answers.Score],
+            Field(min_length=1, max_length=40, description="Of branches of its fork tree, each once."),
+        ],
+    ) -> answers.Done:
+        """Score branches of a fork tree, as tries of one task: of all of them or of none.
+
+        A score replaces the one that a branch has. Everybody sees it who sees the branch.
+        """
+        client = self._client_of(call)
+        opened = _open(client, conversation_id)
+        rows = [{"conversationId": _open(client, one.branch).id, "score": one.score} for one in scores]
+        client.api.set_scores(opened.id, scores=rows, idempotency_key=call_id)
+        return answers.Done(conversation_id=opened.id, done=f"scored {len(rows)}")
+
     def delete_conversation(
         self,
         call: Call,
@@ -361,13 +396,21 @@ class Tools:
         ],
         whole_tree: Annotated[bool, Field(description="Delete all branches, not only this one.")] = False,
     ) -> answers.Done:
-        """Delete a branch, or a whole fork tree, for good. Other branches keep what they show."""
+        """Delete a branch for good, or a whole fork tree. Other branches keep what they show.
+
+        A tree can be restored while list_conversations with only="trash" shows it.
+        """
         opened = _open(self._client_of(call), conversation_id)
         if whole_tree:
             opened.delete_tree()
         else:
             opened.delete()
         return answers.Done(conversation_id=opened.id, done="deleted")
+
+    def restore_conversation(self, call: Call, conversation_id: Reference) -> answers.Done:
+        """Restore a deleted fork tree, with its members and names."""
+        restored = _open(self._client_of(call), conversation_id).restore()
+        return answers.Done(conversation_id=restored.id, done="restored")
 
     def share_conversation(
         self,

@@ -1035,7 +1035,7 @@ def linked_conversation(opened: "linked.Opened") -> LinkedConversation:
     """Return what a link leads to."""
     link, loaded = opened
     return {
-        "conversationId": link.conversation_id,
+        "conversationId": loaded.conversation.conversation_id,
         "title": loaded.conversation.described.title,
         "allForks": link.all_forks,
         "endsAt": link.ends_at,

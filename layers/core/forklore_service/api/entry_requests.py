@@ -274,6 +274,12 @@ class CopyConversation(Request):
     up_to_entry_id: fields.NamedId | None = None
 
 
+class CopyTree(Request):
+    """A tree of your own. `id`: of its root."""
+
+    id: fields.NewId | None = None
+
+
 def _require_one_start(page: "EntriesPage | ListLinkedEntries") -> None:
     """Raise ValueError if a page begins at several places."""
     if (page.after_cursor is not None) + (page.before_cursor is not None) + page.tail > 1:
@@ -303,13 +309,18 @@ class EntriesPage(Watched):
         return self
 
 
-class ListLinkedEntries(Request):
+class OpenLink(Request):
+    """`conversationId`: another branch, of a link that shows the whole fork tree."""
+
+    conversation_id: fields.NamedId | None = None
+
+
+class ListLinkedEntries(OpenLink):
     """Which entries to list. At most one of afterCursor, beforeCursor and tail.
 
     `conversationId`: of a link that shows the whole fork tree.
     """
 
-    conversation_id: fields.NamedId | None = None
     limit: fields.Limit200 = 50
     after_cursor: fields.Cursor | None = None
     before_cursor: fields.Cursor | None = None

@@ -59,17 +59,15 @@ class Links(Entries):
 
     def open_link(self, r: Request, _chosen: Json) -> Outcome:
         link = self._linked(r)
-        link.said["opens"] += 1
-        told = {"conversationId": link.to.id, "title": link.to.said.get("title")}
+        shown = self._shown_by(r, link)
+        link.said["opens"] += shown is link.to
+        told = {"conversationId": shown.id, "title": shown.said.get("title")}
         return 200, told | {name: link.said[name] for name in ("allForks", "endsAt")}
 
     def list_linked_entries(self, r: Request, chosen: Json) -> Outcome:
         """Return a page as `list_entries` does, with less of each entry."""
         link = self._linked(r)
-        shown = self.conversations.get(r.given.get("conversationId", link.to.id))
-        is_whole = link.said["allForks"]
-        require(shown and (shown is link.to or (is_whole and shown.tree is link.to.tree)), *NOT_FOUND)
-        assert shown is not None
+        shown, is_whole = self._shown_by(r, link), link.said["allForks"]
         given = {name: held for name, held in r.given.items() if name != "secret"}
         given |= {"conversationId": shown.id, "channel": "history", "alternatives": is_whole}
         given |= {} if is_whole else {"upToEntryId": link.said["upToEntryId"]}
@@ -89,6 +87,13 @@ class Links(Entries):
 
     def _is_open(self, link: Link) -> bool:
         return self.conversations.get(link.to.id) is link.to
+
+    def _shown_by(self, r: Request, link: Link) -> Conversation:
+        shown = self.conversations.get(r.given.get("conversationId", link.to.id))
+        is_of_tree = link.said["allForks"] and shown and shown.tree is link.to.tree
+        require(shown and (shown is link.to or is_of_tree), *NOT_FOUND)
+        assert shown is not None
+        return shown
 
     def _linked(self, r: Request) -> Link:
         link = self.links.get(r.given["secret"])

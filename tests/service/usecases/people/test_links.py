@@ -160,6 +160,22 @@ def test_a_link_to_the_tree_shows_each_branch_and_what_is_said_later(
             page(process, secret, other)
 
 
+def test_who_reads_the_tree_learns_the_title_of_each_branch_which_counts_nothing(
+    store: Store, said: list[EntryId]
+) -> None:
+    process = store.process()
+    create(process, OTHER)
+    whole, one = made(process, all_forks=True), made(process)
+
+    opened = linked.open_link(process, secret=whole, conversation_id=FORK)
+    assert opened.loaded.conversation.conversation_id == FORK
+    assert linked.open_link(process, secret=one, conversation_id=ROOT).link.up_to == said[2]
+    for secret, other in ((whole, OTHER), (whole, TWIG), (whole, "no id"), (one, FORK)):
+        with pytest.raises(NotFoundError, match="no such link"):
+            linked.open_link(process, secret=secret, conversation_id=other)
+    assert [(link.all_forks, link.opens) for link in listed(process)] == [(True, 0), (False, 1)]
+
+
 def test_owners_and_managers_make_links_and_nobody_else(store: Store, said: list[EntryId]) -> None:
     process = store.process()
     share(process, "bob", MANAGER)

@@ -37,7 +37,8 @@ def register(app: typer.Typer) -> None:
     def mcp(
         shell: Shell,
         allow_delete: Annotated[
-            bool, typer.Option("--allow-delete", help="Also give the tool that deletes conversations.")
+            bool,
+            typer.Option("--allow-delete", help="Also give the tools that delete and restore conversations."),
         ] = False,
         allow_share: Annotated[
             bool, typer.Option("--allow-share", help="Also give the tool that lets other users in.")

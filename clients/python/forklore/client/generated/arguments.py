@@ -110,12 +110,12 @@ class PinConversation(TypedDict, total=False):
     after_conversation_id: str | None
 
 
+class OpenLink(TypedDict, total=False):
+    conversation_id: str | None
+
+
 class LookUpName(TypedDict, total=False):
     name: Required[str]
-
-
-class GetAttachment(TypedDict, total=False):
-    conversation_id: str | None
 
 
 class SetScores(Keyed, total=False):
@@ -139,6 +139,10 @@ class AppendToAnswer(TypedDict, total=False):
 
 class GetAnswer(Watched, total=False):
     after: int | None
+
+
+class CopyTree(Keyed, total=False):
+    id: str | None
 
 
 class RemoveMembership(TypedDict, total=False):
@@ -195,8 +199,7 @@ class ListChildren(ListTrash, total=False):
     started_by_entry_id: str | None
 
 
-class CopyConversation(Keyed, total=False):
-    id: str | None
+class CopyConversation(CopyTree, total=False):
     title: str | None
     up_to_entry_id: str | None
 
@@ -237,7 +240,7 @@ class UpdateConversation(Described, total=False):
     if_match: str | None
 
 
-class ListLinkedEntries(Paged, GetAttachment, total=False):
+class ListLinkedEntries(Paged, OpenLink, total=False):
     before_cursor: str | None
     tail: bool | None
 
@@ -274,7 +277,7 @@ class AdminDeleteName(AdminLookUpName, total=False):
     expect_revision: int | None
 
 
-class SearchArguments(GetAttachment, total=False):
+class SearchArguments(OpenLink, total=False):
     search_type: Literal["auto", "fulltext", "semantic"] | Sequence[Literal["fulltext", "semantic"]] | None
     include_entry: bool | None
     around: int | None
@@ -297,14 +300,12 @@ class MergeArguments(Keyed, total=False):
     if_match: str | None
 
 
-class CreateConversation(Described, Keyed, total=False):
-    id: str | None
+class CreateConversation(Described, CopyTree, total=False):
     user_id: str | None
     agent_id: str | None
 
 
-class BeginAnswer(Keyed, total=False):
-    id: str | None
+class BeginAnswer(CopyTree, total=False):
     after_entry_id: str | None
     after_key: str | None
     agent_id: str | None

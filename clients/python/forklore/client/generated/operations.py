@@ -317,6 +317,18 @@ class Methods:
         copy that did not end.
         """
 
+    @operation("POST", "/v1/conversations/{conversationId}/copy-tree", results.ConversationDetails.of)
+    def copy_tree(
+        self, conversation_id: str, **given: Unpack[arguments.CopyTree]
+    ) -> results.ConversationDetails:
+        """Copy the whole fork tree of a conversation, with its branches, to one of your own.
+
+        For every member. At most 30 branches and 1,000 entries, with the context of every
+        client. Members, names, links, pins and notes stay behind, and an answer in progress.
+        The answer is the copy of this conversation. With an `id`, the same request sent again
+        completes a copy that did not end.
+        """
+
     @operation("POST", "/v1/conversations/search", results.SearchPage.of, only_reads=True)
     def search_conversations(self, **given: Unpack[arguments.SearchConversations]) -> results.SearchPage:
         """Find the entries that have words of a query, those that fit best first.
@@ -469,11 +481,12 @@ class Methods:
         """
 
     @operation("GET", "/v1/links/{secret}", results.LinkedConversation.of)
-    def open_link(self, secret: str) -> results.LinkedConversation:
+    def open_link(self, secret: str, **given: Unpack[arguments.OpenLink]) -> results.LinkedConversation:
         """Show what a link leads to, and count that it was opened.
 
         For who has its secret, without credentials. A secret that is unknown, one whose link
-        has ended and one of a deleted conversation get the same 404.
+        has ended and one of a deleted conversation get the same 404. `conversation_id` asks
+        for another branch, and is not counted.
         """
 
     @operation("GET", "/v1/links/{secret}/entries", results.LinkedEntryPage.of)
@@ -571,9 +584,7 @@ class Methods:
         """
 
     @operation("GET", "/v1/attachments/{attachmentId}", results.Attachment.of)
-    def get_attachment(
-        self, attachment_id: str, **given: Unpack[arguments.GetAttachment]
-    ) -> results.Attachment:
+    def get_attachment(self, attachment_id: str, **given: Unpack[arguments.OpenLink]) -> results.Attachment:
         """Show an attachment, with a link to its bytes that is valid for some minutes.
 
         For who has uploaded it, and for every member of a fork tree with an entry that names

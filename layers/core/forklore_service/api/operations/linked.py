@@ -9,9 +9,14 @@ def open_link(request: CheckedRequest) -> answers.LinkedConversation:
     """Show what a link leads to, and count that it was opened.
 
     For who has its secret, without credentials. A secret that is unknown, one whose link has ended
-    and one of a deleted conversation get the same 404.
+    and one of a deleted conversation get the same 404. `conversationId` asks for another branch,
+    and is not counted.
     """
-    return answers.linked_conversation(linked.open_link(request.table, secret=request.path["secret"]))
+    query: entry_requests.OpenLink = request.query
+    opened = linked.open_link(
+        request.table, secret=request.path["secret"], conversation_id=query.conversation_id
+    )
+    return answers.linked_conversation(opened)
 
 
 def list_linked_entries(request: CheckedRequest) -> answers.LinkedEntryPage:
@@ -35,7 +40,16 @@ def list_linked_entries(request: CheckedRequest) -> answers.LinkedEntryPage:
 _LINK = "/v1/links/{secret}"
 
 OPERATIONS = (
-    Operation("openLink", "GET", _LINK, open_link, errors=(404,), is_public=True, reads_link=True),
+    Operation(
+        "openLink",
+        "GET",
+        _LINK,
+        open_link,
+        query=entry_requests.OpenLink,
+        errors=(404,),
+        is_public=True,
+        reads_link=True,
+    ),
     Operation(
         "listLinkedEntries",
         "GET",

@@ -31,12 +31,17 @@ class Opened(NamedTuple):
     loaded: LoadedConversation
 
 
-def open_link(table: Table, *, secret: str) -> Opened:
+def open_link(table: Table, *, secret: str, conversation_id: str | None = None) -> Opened:
     """Return what a link leads to, and count it. Raises NotFoundError.
 
-    A count that fails never fails the reading.
+    conversation_id: as of `list_linked_entries`. Another branch than that which the link leads to
+    is not counted. A count that fails never fails the reading.
     """
     opened = _opened(table, secret, describes=True)
+    if conversation_id not in (None, opened.link.conversation_id):
+        branch = _branch(table, opened, conversation_id, describes=True)
+        _opened(table, secret)  # a title that came after the link was ended is not for its readers
+        return Opened(opened.link, branch)
     try:
         counted = actions.link.count(opened.loaded.group.group_id, opened.link.link_id)
         table.update(counted)
@@ -53,12 +58,11 @@ def list_linked_entries(
     conversation_id: of the tree, if the link shows all of it; None: the one that it leads to.
     Raises NotFoundError, and InvalidCursorError if a position is not of an entry that is shown.
     """
-    link, loaded = _opened(table, secret)
+    opened = _opened(table, secret)
+    link = opened.link
     shown = conversation_id or link.conversation_id
     if shown != link.conversation_id:
-        other = look_up(table, shown, caller=_READER, describes=False).loaded
-        if not link.all_forks or other is None or other.group.group_id != loaded.group.group_id:
-            raise _no_link()
+        _branch(table, opened, shown)
     request = ListEntriesRequest(
         shown, start, limit, channel=Channel.HISTORY, up_to=link.up_to, alternatives=link.all_forks
     )
@@ -93,6 +97,16 @@ def _opened(table: Table, secret: str, *, describes: bool = False) -> Opened:
     if group.rewriting is not None and not link.stays:
         raise _no_link()  # a transfer has ended it, and has not removed it yet
     return Opened(link, loaded)
+
+
+def _branch(
+    table: Table, opened: Opened, conversation_id: str, *, describes: bool = False
+) -> LoadedConversation:
+    """Return another branch that a link shows. Raises NotFoundError, as `_opened` does."""
+    other = look_up(table, conversation_id, caller=_READER, describes=describes).loaded
+    if not opened.link.all_forks or other is None or other.group.group_id != opened.loaded.group.group_id:
+        raise _no_link()
+    return other
 
 
 def _no_link() -> NotFoundError:

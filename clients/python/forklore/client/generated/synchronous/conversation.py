@@ -27,6 +27,7 @@ from forklore.client.generated.arguments import (
     Described,
     EntriesArguments,
     ForkArguments,
+    Keyed,
     MergeArguments,
     SayArguments,
     TurnArguments,
@@ -822,6 +823,38 @@ class Conversation:
     def unpin(self) -> None:
         """Take the fork tree out of one's pins."""
         self._api.unpin_conversation(self.resolve())
+
+    def note(
+        self,
+        entry: results.Entry | str,
+        text: str | None = None,
+        *,
+        score: float | None = None,
+        **more: Unpack[Keyed],
+    ) -> results.Note:
+        """Write a note on an entry of the history: a text, a score, or both.
+
+        Every branch that shows the entry shows it. It is no part of the history, and no context.
+        """
+        return self._api.add_note(self.resolve(), id_of(entry), text=text, score=score, **more)
+
+    def notes(self, entry: results.Entry | str | None = None) -> Pages[results.Note]:
+        """Return the notes on all that the conversation shows, in the order of the entries.
+
+        entry: only those on this one, the oldest first.
+        """
+        of = None if entry is None else id_of(entry)
+
+        def fetch(cursor: str | None) -> Page[results.Note]:
+            here = self.resolve()
+            page = self._api.list_notes(here, entry_id=of, limit=PAGE_ROWS, after_cursor=cursor)
+            return Page(page.data, page.after_cursor)
+
+        return Pages(fetch)
+
+    def delete_note(self, note: results.Note) -> None:
+        """Delete a note: one's own, or as a manager."""
+        self._api.delete_note(self.resolve(), note.entry_id, note.id)
 
     def link(self, **more: Unpack[CreateLink]) -> results.CreatedLink:
         """Make a link by which people without an account read what was said until now.
