@@ -356,7 +356,7 @@ clean: ## remove the environments and whatever was built or cached
 
 # These are two steps, so a change of pyproject.toml does not make the environment again.
 $(VENV)/ready $(RUN)/ready $(ADAPTERS)/ready $(OPENHANDS)/ready $(WEB)/ready: %/ready: %/locked pyproject.toml
-	@$(once) "$(@D)/bin/python" $(pip) install --no-deps --no-build-isolation --editable .
+	@PYTHONWARNINGS=ignore $(once) "$(@D)/bin/python" $(pip) install --no-deps --no-build-isolation --editable .
 
 $(VENV)/locked: $(locks)/dev.txt
 $(RUN)/locked: $(locks)/run.txt
