@@ -71,7 +71,7 @@ waiting := $(shell expr 1 + "$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN |
 pytest := $(python) -m pytest --numprocesses=$(waiting) --dist=loadfile --no-loadscope-reorder
 reliability := tests/service/reliability
 checks := $(reliability) tests/service/authorization tests/service/credentials/test_bad_credentials.py tests/local/server/test_schemathesis.py \
-	tests/service/aws/test_canaries.py tests/service/domain tests/local/fsck tests/local/embedded tests/local/in_process tests/service/http/test_model.py
+	tests/service/aws/test_canaries.py tests/service/aws/test_fuzz.py tests/service/domain tests/local/fsck tests/local/embedded tests/local/in_process tests/service/http/test_model.py
 # These use all cores.
 alone := $(reliability)/test_append_log.py $(reliability)/test_answers.py $(reliability)/test_cascade.py
 on_engine := tests/service/http/test_model.py $(addprefix $(reliability)/test_,$(addsuffix .py,answers conditions crashes races torn_reads same_key))
@@ -356,7 +356,7 @@ clean: ## remove the environments and whatever was built or cached
 
 # These are two steps, so a change of pyproject.toml does not make the environment again.
 $(VENV)/ready $(RUN)/ready $(ADAPTERS)/ready $(OPENHANDS)/ready $(WEB)/ready: %/ready: %/locked pyproject.toml
-	@$(once) "$(@D)/bin/python" $(pip) install --no-deps --no-build-isolation --editable .
+	@PYTHONWARNINGS=ignore $(once) "$(@D)/bin/python" $(pip) install --no-deps --no-build-isolation --editable .
 
 $(VENV)/locked: $(locks)/dev.txt
 $(RUN)/locked: $(locks)/run.txt

@@ -311,6 +311,17 @@ CARDS = [
         only_adds=True,
     ),
     card(
+        "copyTree",
+        "members",
+        Step("copyTree", at("fork")),
+        Step("copyTree", at("fork", id="<copy>", idempotencyKey="c")),
+        Step("copyTree", at("fork", id="<copy>", idempotencyKey="c")),
+        Step("copyTree", at("fork", id="<copy>")),
+        Step("copyTree", at("fork", title="mine")),
+        Step("copyTree", at("fork"), user="eve"),
+        only_adds=True,
+    ),
+    card(
         "listEntries",
         "members",
         Step("listEntries", at("root")),

@@ -10,7 +10,8 @@ export const configured = (folder) =>
 		typescript.configs.strictTypeChecked,
 		typescript.configs.stylisticTypeChecked,
 		{
-			languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: folder } },
+			// One program for the sources and their tests: with `projectService` each would have its own.
+			languageOptions: { parserOptions: { project: "*/tsconfig.json", tsconfigRootDir: folder } },
 			linterOptions: { reportUnusedDisableDirectives: "error" },
 			rules: {
 				eqeqeq: "error",

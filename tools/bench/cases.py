@@ -362,6 +362,20 @@ def _copied(count: int) -> Callable[[World], dict[str, Any]]:
     return given
 
 
+def _copied_tree(branches: int) -> Callable[[World], dict[str, Any]]:
+    """Return a copy of a new tree of so many branches, of which each has an entry of its own."""
+
+    def given(world: World) -> dict[str, Any]:
+        root = world.new_id()
+        world.ask("appendEntry", conversationId=root, **world.said())
+        for _ in range(branches - 1):
+            fork = {"conversationId": world.new_id(), "forkedAtConversationId": root}
+            world.ask("appendEntry", **fork, forkedAtPosition="head", **world.said())
+        return {"conversationId": root}
+
+    return given
+
+
 def _file(world: World, *, is_sent: bool = True) -> dict[str, Any]:
     """Return an upload of bytes that nobody has uploaded. is_sent: whether it brings them."""
     content = world.new_id().encode()
@@ -510,6 +524,8 @@ CASES: dict[str, Case] = {
     f"merge, 1 entry after {ROWS}": Case("mergeConversation", _merged_before),
     f"copy, {ROWS} entries": Case("copyConversation", _copied(ROWS)),
     f"copy, {3 * PAGE} entries": Case("copyConversation", _copied(3 * PAGE)),
+    f"copy a tree, {ROWS} entries": Case("copyTree", _copied(ROWS)),
+    "copy a tree, 10 branches": Case("copyTree", _copied_tree(10)),
     "show": Case("getConversation", subject),
     "change": Case("updateConversation", lambda world: {**subject(world), "title": "new"}),
     "score": Case("setScores", lambda world: {**subject(world), "scores": _scores(world, 1)}),

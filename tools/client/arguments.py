@@ -70,6 +70,7 @@ HANDED = (
     _Handed("update", "updateConversation"),
     _Handed("merge", "mergeConversation"),
     _Handed("copy", "copyConversation"),
+    _Handed("copy_tree", "copyTree"),
     _Handed("create", "createConversation"),
     _Handed("conversations", "listConversations", f"wait {_PAGES}"),
     _Handed("search", "searchConversations", _PAGES),

@@ -28,6 +28,7 @@ import {
 	type Comparison,
 	type ConversationDetails,
 	type CopyConversation,
+	type CopyTree,
 	type CreatedLink,
 	type CreateLink,
 	type Entry,
@@ -730,6 +731,16 @@ export class Conversation {
 		return new Conversation(
 			this.#fl,
 			(await this.#api.copyConversation(given, { idempotencyKey, signal })).id,
+		);
+	}
+
+	/** Copy the whole tree into one of one's own. Returns the copy of this branch. */
+	async copyTree(options: CopyTree & Keyed = {}): Promise<Conversation> {
+		const { idempotencyKey, signal, ...more } = options;
+		const given = { ...more, ...(await this.#here({ signal })) };
+		return new Conversation(
+			this.#fl,
+			(await this.#api.copyTree(given, { idempotencyKey, signal })).id,
 		);
 	}
 

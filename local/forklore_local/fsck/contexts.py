@@ -16,7 +16,12 @@ OwnContext = dict[tuple[str, str], list[ContextEntry]]
 
 
 def check(tree: Tree) -> Iterator[Finding]:
-    """Yield what does not agree with the context entries of a tree."""
+    """Yield what does not agree with the context entries of a tree.
+
+    A copy of a tree gets what tells of contexts before the entries, and loses it after them.
+    """
+    if tree.was_never_live:
+        return
     own = _own(tree)
     for (conversation_id, client), entries in own.items():
         yield from _bound(tree, conversation_id, client, entries)

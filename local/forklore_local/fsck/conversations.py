@@ -90,12 +90,14 @@ def _strays(tree: Tree) -> Iterator[Finding]:
 def _early_entries(tree: Tree) -> Iterator[Finding]:
     """Yield what is wrong with the entries of a tree that is still being created.
 
-    It may be a copy, whose root gets all its entries before it is visible. A child gets none.
+    It may be a copy, which gets all its entries before it is visible: one of a conversation those
+    of its root, one of a tree those of all branches. A child gets none.
     """
     assert tree.group is not None
-    yield from chain(tree, tree.group_id)
+    is_of_tree = tree.group.conversations == 0
     for conversation_id, own in tree.own.items():
-        if conversation_id != tree.group_id or tree.group.is_child:
+        yield from chain(tree, conversation_id)
+        if tree.group.is_child or not (is_of_tree or conversation_id == tree.group_id):
             key = keys.entry(tree.group_id, ids.EntryId(own.first or FIRST))
             detail = f"{len(own)} entries of {conversation_id}, while the tree is being created"
             yield Finding(key, "orphan_entry", detail, 1, tree.group_id)

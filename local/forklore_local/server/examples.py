@@ -274,6 +274,7 @@ BODIES: dict[type[BaseModel], Json] = {
         "id": "019a5c24-5e20-7f47-b8d0-1c2f3e4d5b6a",
         "title": "Lisbon, for myself",
     },
+    entry_requests.CopyTree: {"id": "019a5c24-5e20-7f47-b8d0-1c2f3e4d5b6a"},
     conversation_requests.SearchConversations: {"query": "two nights", "limit": 20},
     sharing_requests.ShareConversation: {"userId": _MEMBER_ID, "accessLevel": "reader"},
     sharing_requests.CreateLink: {"days": 30, "upToEntryId": _ENTRY_ID},

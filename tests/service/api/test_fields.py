@@ -50,7 +50,7 @@ from tools.harness.gateway import Answer, Gateway, table_in_memory
 Json = Any
 
 BY_NAME = {operation.name: operation for operation in operations.ALL}
-NEW, OTHER, COPY = conversation_id(80), conversation_id(81), conversation_id(82)
+NEW, OTHER, COPY, TREE_COPY = map(conversation_id, range(80, 84))
 
 VALUES: Mapping[str, Json] = {
     "id": NEW,
@@ -178,6 +178,7 @@ CASES = [
     Case("setName", instead={"name": "eight"}),
     Case("mergeConversation"),
     Case("copyConversation", instead={"id": COPY, "upToEntryId": "<first>"}),
+    Case("copyTree", instead={"id": TREE_COPY}),
     Case("syncContext", instead=AS_CONTEXT | {"content": ["another"]}),
     Case("shareConversation", instead={"userId": "zoe"}),
     Case("updateMembership"),

@@ -47,10 +47,11 @@ from tests.service.aws.world import (
     transfers,
 )
 from tests.service.domain.builders import examples
+from tests.service.reliability.figures import is_gate
 from tools.catalogue import PHOTO
 from tools.harness.gateway import Answer, Gateway, table_in_memory
 
-CASES = 90
+CASES = 90 if is_gate() else 45
 """The number of random requests for each route. Every run sends the same ones."""
 REFUSALS = {400, 401, 403, 404, 405, 409, 413, 415, 422}
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from tests.service.model.asking import Caller, Json, Request
+from tests.service.model.asking import Caller, Json, Request, is_history
 from tests.service.model.choices import Choices
 from tests.service.model.comparing import Comparison
 from tests.service.model.oracle import Conversation
@@ -65,6 +65,20 @@ class Branching:
         if self._choose.chance(0.5):
             given["id"] = self._choose.id_in_use() if self._choose.chance(0.2) else self._choose.new_id()
         self._post("copyConversation", caller, given, None)
+
+    def copy_tree(self) -> None:
+        """Copy a whole tree for its reader, if somebody can list all of it."""
+        source_id, source = self._choose.target()
+        if source:
+            live = source.tree.live()
+            self._both.learn_times(live)
+            seen = [e for c in live for e in c.view() if c.client in (None, e.get("clientId"))]
+            if not all(is_history(e) or e in seen for e in source.tree.entries()):
+                return
+        given = {"conversationId": source_id}
+        if self._choose.chance(0.5):
+            given["id"] = self._choose.id_in_use() if self._choose.chance(0.2) else self._choose.new_id()
+        self._post("copyTree", self._choose.caller(source), given, None)
 
     def compare(self) -> None:
         one_id, one = self._choose.target()

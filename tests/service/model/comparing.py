@@ -73,6 +73,8 @@ class Comparison:
         """Return the service's answer. Raises Divergence if the oracle's answer differs."""
         answer = self._send(request)
         chosen = answer.body if answer.status < 400 and answer.body is not None else {}
+        if request.name == "copyTree" and chosen:
+            chosen = {**chosen, "branches": self._listed(request.caller.user, chosen["id"])}
         self._agree(self.oracle.answer(request, chosen), answer)
         if request.name == "copyConversation" and answer.status == 201:
             self._learn_ids(request.caller, answer.body["id"])
@@ -92,6 +94,29 @@ class Comparison:
             whole = Request("listEntries", Caller(owner.user), {"conversationId": copy_id, "limit": 1_000})
             self.oracle.learn_ids(copy_id, self._send(whole).body["data"])
             self.ask_page(whole)
+
+    def _listed(self, owner: str, copy_id: str) -> list[Json]:
+        """Return each branch of a copy of a tree, as it is shown, with its `views`.
+
+        These are what it shows of the history, by None, and of the context of each client, by it;
+        None if that client has no context there.
+        """
+        clients = [None, *{e["clientId"] for c in self._everything() for e in c.own if "epoch" in e}]
+        forks = Request("listForks", Caller(owner), {"conversationId": copy_id, "limit": 200})
+        branches = []
+        for row in self._send(forks).body.get("data", []):
+            at = {"conversationId": row["conversationId"]}
+            views = {}
+            for client in clients:
+                show = {"channel": "context", "epoch": "all"} if client else {"channel": "history"}
+                page = self._send(Request("listEntries", Caller(owner, client), at | show | {"limit": 1_000}))
+                views[client] = page.body["data"] if page.status == 200 else None
+            shown = self._send(Request("getConversation", Caller(owner), at)).body
+            branches.append(shown | {"views": views})
+        return branches
+
+    def _everything(self) -> list[Conversation]:
+        return [c for tree in self.oracle.kept for c in tree.all]
 
     def ask_page(self, request: Request) -> Json:
         """Return a page of entries; None for an error. Raises Divergence."""

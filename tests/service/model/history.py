@@ -43,6 +43,7 @@ MOVES = {
     "pin_conversation": 4,
     "merge_conversation": 4,
     "copy_conversation": 2,
+    "copy_tree": 2,
     "share_conversation": 3,
     "update_membership": 3,
     "remove_membership": 2,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from uuid import UUID
 
-from tests.service.model.asking import Json, Request
+from tests.service.model.asking import Json, Request, is_history
 from tests.service.model.oracle import Oracle
 
 
@@ -38,6 +38,8 @@ class Imagined:
             chosen |= {"name": request.given.get("name"), "revision": self._revision()}
         if request.name == "createLink":
             chosen |= {"secret": self._id(), "endsAt": self._time()}
+        if request.name == "copyTree":
+            chosen |= {"branches": self._branches(request.given["conversationId"], chosen["id"])}
         status, body = self._oracle.answer(whole, chosen)
         if status >= 400:  # a service that refuses has chosen nothing
             status, body = self._oracle.answer(whole, {})
@@ -65,6 +67,34 @@ class Imagined:
         ]
         chosen = {**made[0], "updatedAt": made[0]["createdAt"], "entry": made[0], "data": made[1:]}
         return chosen | {"context": {"entry": made.pop()}}
+
+    def _branches(self, source_id: str, copy_id: str) -> list[Json]:
+        """Return what a copy of a tree lists, branch by branch, as `Comparison` reads it."""
+        source = self._oracle.conversations.get(source_id)
+        if source is None:
+            return []
+        tree, live = source.tree, source.tree.live()
+        of = {c.id: self._id() for c in tree.all} | {source_id: copy_id}
+        told = {
+            e["id"]: {"id": self._id(), "createdAt": self._time(), "conversationId": of[e["conversationId"]]}
+            for e in tree.entries()
+        }
+        clients = {e["clientId"] for e in tree.entries() if not is_history(e)}
+        return [
+            {
+                "id": of[c.id],
+                "createdAt": (at := self._time()),
+                "updatedAt": at,
+                "forkedAtConversationId": of.get(c.said.get("forkedAtConversationId", "")),
+                "forkedAtEntryId": told.get(c.said.get("forkedAtEntryId", ""), {"id": self._id()})["id"],
+                "views": {None: [told[e["id"]] for e in c.view() if is_history(e)]}
+                | {
+                    client: [told[e["id"]] for e in c.view() if not is_history(e) and e["clientId"] == client]
+                    for client in clients
+                },
+            }
+            for c in live
+        ]
 
     def _id(self) -> str:
         return str(UUID(int=self._random.getrandbits(128), version=4))

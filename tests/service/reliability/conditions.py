@@ -34,11 +34,11 @@ BESIDE = {"promotions", "usedAt", "forkedAt", "spreading", "due"}
 CHOSEN = "owner = :owner"
 PURPOSES: Mapping[str, set[str]] = {
     "child": {"Put CHILD"},
+    "copy": {"Put MEM", "ConditionCheck HEAD"},
     "branch": {"Put GONE"},
     "pruning": {"Delete GONE"},
     "retention": {"Put JOB", "ConditionCheck HEAD"},
     "fork": {"Put PTR", "Update GROUP"},
-    "copy": {"Put MEM", "ConditionCheck HEAD"},
     "promotion": {"Update GROUP", "ConditionCheck HEAD"},
     "sync": {"Put ENTRY", "Update CTX of a sync"},
     "append": {"Put ENTRY", "Update HEAD"},

@@ -1,7 +1,7 @@
 """Requests that are delayed for long: orders of calls that the search does not reach."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -68,6 +68,7 @@ from tests.service.reliability.world import (
     embedded_own,
     family,
     give_up_and_clear,
+    half_copied,
     handed_over,
     in_days,
     killed_at_write,
@@ -264,6 +265,7 @@ def clear_up_what_lives_again(endpoint: Endpoint, rewrite: Rewrite | None = None
 
 
 COPY_ON: Mapping[str, Any] = {"conversationId": LONG, "id": HALF_COPY}
+COPY_TREE_ON: Mapping[str, Any] = {"conversationId": FORK, "id": HALF_COPY}
 
 
 def go_on_with_a_copy(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
@@ -272,7 +274,30 @@ def go_on_with_a_copy(endpoint: Endpoint, rewrite: Rewrite | None = None) -> Non
     One is about to write the last entries. The other takes the copy over, and has read what is
     there. Then the one writes, before the other writes and ends.
     """
-    with built(lengthy, endpoint).copy(endpoint) as store:
+    # Both claim. one: the last entries.
+    steps = [("one", 1), ("other", 1), ("one", 2), ("other", None), ("one", None)]
+    _two_go_on(lengthy, endpoint, rewrite, ("copyConversation", RITA, COPY_ON), steps)
+
+
+def go_on_with_a_copy_of_a_tree(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that a copy of a tree is whole, although two processes continue it.
+
+    One has claimed it. The other takes it over, and has written all but the end. Then the one
+    clears what is there, before the other ends.
+    """
+    steps = [("one", 1), ("other", 5), ("one", 3), ("other", None), ("one", None)]
+    _two_go_on(half_copied, endpoint, rewrite, ("copyTree", RITA, COPY_TREE_ON), steps)
+
+
+def _two_go_on(
+    world: Callable[[Endpoint], World],
+    endpoint: Endpoint,
+    rewrite: Rewrite | None,
+    request: tuple[str, Caller, Mapping[str, Any]],
+    steps: Sequence[tuple[str, int | None]],
+) -> None:
+    operation, caller, given = request
+    with built(world, endpoint).copy(endpoint) as store:
 
         @contextmanager
         def callers() -> Iterator[Mapping[str, Callable[[Choose], None]]]:
@@ -280,12 +305,11 @@ def go_on_with_a_copy(endpoint: Endpoint, rewrite: Rewrite | None = None) -> Non
 
             def go_on(name: str, choose: Choose) -> None:
                 both[name].faults.choose = choose
-                assert both[name].ask("copyConversation", RITA, **COPY_ON).status in (201, 409)
+                assert both[name].ask(operation, caller, **given).status in (201, 409)
 
             yield {name: partial(go_on, name) for name in both}
 
-        # Both claim. one: the last entries.
-        follow(callers, [("one", 1), ("other", 1), ("one", 2), ("other", None), ("one", None)])
+        follow(callers, steps)
 
         assert_intact(store)
 
@@ -308,18 +332,33 @@ def give_a_copy_up(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
     _give_up_what_goes_on(lengthy, endpoint, rewrite, HALF_COPY, ("copyConversation", RITA, COPY_ON))
 
 
+def give_a_copy_of_a_tree_up(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that nothing is left of a copy of a tree that was given up while a process went on.
+
+    The process has cleared it, and is about to write where the branches are; the worker takes the
+    tombstone.
+    """
+    request = "copyTree", RITA, COPY_TREE_ON
+    _give_up_what_goes_on(half_copied, endpoint, rewrite, HALF_COPY, request, before=3, worker=1)
+
+
 def _give_up_what_goes_on(
     world: Callable[[Endpoint], World],
     endpoint: Endpoint,
     rewrite: Rewrite | None,
     half: str,
     request: tuple[str, Caller, Mapping[str, Any]],
+    *,
+    before: int = 1,
+    worker: int = 3,
 ) -> None:
     """Let a process go on with what is half made, and the sweep and the worker clear it up.
 
-    Just before the worker deletes its GROUP, the process writes.
+    Just before the worker deletes its GROUP, the process writes. before, worker: how many writes
+    each has made then.
     """
     operation, caller, given = request
+    writes = worker
     with built(world, endpoint).copy(endpoint) as store:
 
         @contextmanager
@@ -337,8 +376,9 @@ def _give_up_what_goes_on(
 
             yield {"one": go_on, "worker": give_up}
 
-        # one: claims.
-        follow(callers, [("one", 1), ("worker", 3), ("one", 2), ("worker", None), ("one", None)])
+        # one: claims, at least.
+        steps = [("one", before), ("worker", writes), ("one", before + 1), ("worker", None), ("one", None)]
+        follow(callers, steps)
 
         settle(store, in_seconds=ABANDONED_SECONDS)
         assert_intact(store, settled=True)
@@ -997,6 +1037,8 @@ HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     ),
     "give a child up while another request continues it": give_a_child_up,
     "two requests continue a copy": go_on_with_a_copy,
+    "two requests continue a copy of a tree": go_on_with_a_copy_of_a_tree,
+    "give a copy of a tree up while another request continues it": give_a_copy_of_a_tree_up,
     "give a copy up while another request continues it": give_a_copy_up,
     "remove the current branch while a removed one still shows": remove_the_current_branch_late,
     "two take one lease": take_one_lease,

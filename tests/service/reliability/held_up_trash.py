@@ -241,7 +241,7 @@ OF_TRASH: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
         half_trashed,
         run_deletion(ROOT),
         (CHILD, "cascaded"),
-        _restore_and_begin_again,
+        _restore_and_delete_again,
         _child_comes_back,
     ),
     "shut what is being restored": partial(

@@ -57,6 +57,7 @@ from tests.service.reliability.world import (
     finish,
     full,
     given_up,
+    half_copied,
     half_restored,
     half_trashed,
     hushed,
@@ -339,6 +340,48 @@ PAIRS: dict[str, Pair] = {
     ),
     "give a copy up, continue it": pair(
         "the sweep gives up a copy", "continue an unfinished copy", is_endless=True
+    ),
+    "copy a tree, append": pair(
+        OPERATIONS["copy a tree"], replace(append(BOB, to=FORK), in_seconds=60), is_endless=True
+    ),
+    # In these worlds the sweep gives up what a refused request has begun.
+    "copy a tree, remove the branch": pair(
+        replace(OPERATIONS["copy a tree"], of=half_copied),
+        replace(_REMOVE_FORK, of=half_copied),
+        is_endless=True,
+    ),
+    "copy a tree, delete and a look": pair(
+        replace(OPERATIONS["copy a tree"], of=half_copied),
+        (replace(_DELETE, of=half_copied), replace(_look(NEW, by=RITA), of=half_copied)),
+        is_endless=True,
+    ),
+    "copy a tree, revoke the reader and a look": pair(
+        replace(OPERATIONS["copy a tree"], of=half_copied),
+        (
+            delete(
+                "removeMembership",
+                ANN,
+                of=half_copied,
+                conversationId=ROOT,
+                userId="rita",
+                children="keep",
+            ),
+            replace(_look(NEW, by=RITA), of=half_copied),
+        ),
+        is_endless=True,
+    ),
+    "copy a tree, copy a conversation under one id": pair(
+        OPERATIONS["copy a tree"],
+        post("copyConversation", ANN, conversationId=ROOT, id=NEW),
+        is_endless=True,
+    ),
+    "continue a copy of a tree, continue it": pair(
+        "continue an unfinished copy of a tree", "continue an unfinished copy of a tree", is_endless=True
+    ),
+    "give a copy of a tree up, continue it": pair(
+        "the sweep and the worker give up a copy of a tree",
+        "continue an unfinished copy of a tree",
+        is_endless=True,
     ),
     "revoke, append": pair(_REVOKE, append(BOB, knows=(ROOT, BOB))),
     "revoke, append and a look": pair(

@@ -110,6 +110,7 @@ WRITTEN = [
         "copyConversation",
         of("fork", id="<new 6>", upToEntryId="<second>"),
     ),
+    Valid("copyTree", of("fork", id="<new 7>")),
     Valid("forkConversation", of("root", count=2, atEntryId="<second>")),
     Valid("listChildren", of("root", startedByEntryId="<first>"), {"startedByEntryId": 200}),
     Valid("shareConversation", of("root", userId="somebody", accessLevel="reader")),
@@ -205,6 +206,7 @@ class Tenant:
             "new 4",
             "new 5",
             "new 6",
+            "new 7",
         ]
         self.made = dict(zip(names, roots, strict=False))
         self.made |= {"user": user, "member": f"{self.mark}-member", "heir": f"{self.mark}-heir"}

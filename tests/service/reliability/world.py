@@ -424,6 +424,11 @@ def crowded(endpoint: Endpoint) -> World:
     return build(endpoint, _crowded, later_s=ABANDONED_SECONDS)
 
 
+def half_copied(endpoint: Endpoint) -> World:
+    """Return the world of a tree with an unfinished copy of it."""
+    return build(endpoint, _family, _half_copied, later_s=ABANDONED_SECONDS)
+
+
 def lengthy(endpoint: Endpoint) -> World:
     """Return the world of a conversation with many entries and an unfinished copy of it."""
     return build(endpoint, _lengthy, later_s=ABANDONED_SECONDS)
@@ -704,6 +709,10 @@ def _crowded(store: Store, process: Process, made: dict[str, str]) -> None:
     begin(store, {"conversationId": HALF, **said("half"), "startedByConversationId": CROWD}, steps=2)
 
 
+def _half_copied(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    killed_at_write(store, 3, "copyTree", RITA, conversationId=FORK, id=HALF_COPY)
+
+
 def _lengthy(store: Store, process: Process, _made: dict[str, str]) -> None:
     for count in (LONG_ENTRIES // 2, LONG_ENTRIES - LONG_ENTRIES // 2):
         entries = [said(str(number)) for number in range(count)]
@@ -974,6 +983,10 @@ def _merge(
 
 def _copy(source: str = FORK, to: str = NEW, **more: Any) -> Operation:
     return post("copyConversation", RITA, conversationId=source, id=to, **more)
+
+
+def _copy_tree(source: str = FORK, to: str = NEW, **more: Any) -> Operation:
+    return post("copyTree", RITA, conversationId=source, id=to, **more)
 
 
 def by_name(caller: Caller = BOB, name: str = "trip", **more: Any) -> Operation:
@@ -1268,6 +1281,14 @@ OPERATIONS: dict[str, Operation] = {
     "copy": _copy(),
     "copy a part": _copy(ROOT, upToEntryId="<second>", title="mine"),
     "copy under a generated id": post("copyConversation", BOB, of=untitled, conversationId=UNTITLED),
+    "copy a tree": _copy_tree(),
+    "copy a tree with a removed fork": post(
+        "copyTree", ANN, of=removed_first, conversationId=CUT_TWIG, id=NEW
+    ),
+    "continue an unfinished copy of a tree": _copy_tree(to=HALF_COPY, of=half_copied),
+    "the sweep and the worker give up a copy of a tree": work(
+        give_up_and_clear(HALF_COPY), of=half_copied, in_seconds=ABANDONED_SECONDS
+    ),
     "copy many entries": _copy(LONG, of=lengthy),
     "continue an unfinished copy": _copy(LONG, HALF_COPY, of=lengthy),
     "the sweep gives up a copy": work(_sweep, of=lengthy, in_seconds=ABANDONED_SECONDS),

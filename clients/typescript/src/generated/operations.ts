@@ -422,6 +422,11 @@ export interface CopyConversation {
 	upToEntryId?: string | null | undefined;
 }
 
+/** A tree of your own. `id`: of its root. */
+export interface CopyTree {
+	id?: string | null | undefined;
+}
+
 /** A conversation without entries; without an `id`, one is made. */
 export interface CreateConversation {
 	agentId?: string | null | undefined;
@@ -1171,6 +1176,11 @@ export type CopyConversationArguments = {
 	conversationId: string;
 } & CopyConversation;
 
+/** What `copyTree` takes. */
+export type CopyTreeArguments = {
+	conversationId: string;
+} & CopyTree;
+
 /** What `searchConversations` takes. */
 export type SearchConversationsArguments = SearchConversations;
 
@@ -1790,6 +1800,15 @@ export interface Operations {
 	 */
 	copyConversation(given: CopyConversationArguments, options?: Keyed): Promise<ConversationDetails>;
 	/**
+	 * Copy the whole fork tree of a conversation, with its branches, to one of your own.
+	 *
+	 * For every member. At most 30 branches and 1,000 entries, with the context of every client.
+	 * Members, names, links, pins and notes stay behind, and an answer in progress. The answer is the
+	 * copy of this conversation. With an `id`, the same request sent again completes a copy that did
+	 * not end.
+	 */
+	copyTree(given: CopyTreeArguments, options?: Keyed): Promise<ConversationDetails>;
+	/**
 	 * Find the entries that have words of a query, those that fit best first.
 	 *
 	 * It looks through the history of every conversation that you may see, or of the one with
@@ -2187,6 +2206,7 @@ export const SHAPES: Record<keyof Operations, Shape> = {
 	deleteAnswer: {"method": "DELETE", "path": "/v1/conversations/{conversationId}/answers/{answerId}"},
 	mergeConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/merge", "hasBody": true, "takesKey": true, "takesIfMatch": true, "lengthsMax": {"afterEntryId": 1000, "fromConversationId": 1000, "upToEntryId": 1000}, "answers": ["data"]},
 	copyConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/copy", "hasBody": true, "takesKey": true, "lengthsMax": {"title": 500, "upToEntryId": 1000}, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
+	copyTree: {"method": "POST", "path": "/v1/conversations/{conversationId}/copy-tree", "hasBody": true, "takesKey": true, "answers": ["accessLevel", "createdAt", "id", "isCurrent", "lastUsedAt", "metadata", "metrics", "ownerUserId", "tags", "title", "updatedAt"]},
 	searchConversations: {"method": "POST", "path": "/v1/conversations/search", "hasBody": true, "isRead": true, "lengthsMax": {"conversationId": 1000, "query": 500}, "answers": ["afterCursor", "complete", "data"]},
 	listMemberships: {"method": "GET", "path": "/v1/conversations/{conversationId}/memberships", "isRead": true, "answers": ["afterCursor", "data"]},
 	shareConversation: {"method": "POST", "path": "/v1/conversations/{conversationId}/memberships", "hasBody": true, "takesKey": true, "lengthsMax": {"userId": 255}, "answers": ["accessLevel", "conversationId", "createdAt", "userId"]},

@@ -274,6 +274,12 @@ class CopyConversation(Request):
     up_to_entry_id: fields.NamedId | None = None
 
 
+class CopyTree(Request):
+    """A tree of your own. `id`: of its root."""
+
+    id: fields.NewId | None = None
+
+
 def _require_one_start(page: "EntriesPage | ListLinkedEntries") -> None:
     """Raise ValueError if a page begins at several places."""
     if (page.after_cursor is not None) + (page.before_cursor is not None) + page.tail > 1:

@@ -82,6 +82,18 @@ def next_id(after: EntryId, step: int = 1) -> EntryId:
     return _of_number(_number(after) + step)
 
 
+def moved_id(entry_id: EntryId, by: int) -> EntryId:
+    """Return the id `by` places after another one. Moved by the same, ids keep their order.
+
+    by: less than 2 ** RANDOM_BITS. So the time moves by a millisecond at most.
+
+    >>> moved_id(EntryId('019ca8ad-fa20-7fff-bfff-ffffffffffff'), 2)
+    '019ca8ad-fa21-7000-8000-000000000001'
+    """
+    assert 0 <= by < 1 << RANDOM_BITS, by
+    return _of_number(_number(entry_id) + by)
+
+
 def previous_id(before: EntryId) -> EntryId:
     """Return the id one place before `before`, which is not FIRST.
 

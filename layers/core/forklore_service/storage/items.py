@@ -498,6 +498,10 @@ def job(item: Item) -> Job:
 _CONTEXT = Codec(ClientContext, epoch=Codec(Epoch, always=["first"], number="epoch"), entries="count")
 
 
+def context_item(group_id: str, conversation_id: str, client_id: str, context: ClientContext) -> Item:
+    return _item(keys.context(group_id, conversation_id, client_id), _CONTEXT.attributes(context))
+
+
 def context(item: Item) -> ClientContext:
     return _CONTEXT.value(plain(item))
 

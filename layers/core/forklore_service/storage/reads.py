@@ -14,9 +14,10 @@ from forklore_service.domain.attachments import Reference
 from forklore_service.domain.ids import FIRST, LAST, EntryId
 from forklore_service.domain.keys import Key, ListKey, SortRange
 from forklore_service.domain.links import ReaderLink
-from forklore_service.domain.model import Channel, Conversation, EntryLayout, Transfer
+from forklore_service.domain.model import Channel, Conversation, EntryLayout, StoredEntry, Transfer
 from forklore_service.domain.names import Name, NameOwner, NameRef
 from forklore_service.domain.notes import Note, NoteRef
+from forklore_service.domain.remnants import Remnant
 from forklore_service.domain.tree import ChildRow, ClientContext, ForkRecord, HeadRow, Job, Member, TreeRow
 from forklore_service.domain.vectors import Vector
 from forklore_service.storage import items
@@ -91,6 +92,10 @@ class Reads:
         """Yield the removed branches of a tree of which something stays."""
         rows = self._source.query(keys.remnants_range(group_id), only=())
         return (keys.in_remnant(_sort(row)) or "" for row in rows)
+
+    def remnants(self, group_id: str) -> Iterator[Remnant]:
+        """Yield what stays of the removed branches of a tree."""
+        return map(items.remnant, self._source.query(keys.remnants_range(group_id)))
 
     def children(
         self, group_id: str, conversation_id: str, *, after: ListKey | None, page: int
@@ -209,6 +214,11 @@ class Reads:
         rows = self._source.query(keys.contexts_range(group_id), only=("digest",))
         return (items.key(row) for row in rows if "digest" in row)
 
+    def all_contexts(self, group_id: str) -> Iterator[tuple[str, str, ClientContext]]:
+        """Yield each conversation and client of a tree that have context, with what they say."""
+        for row in self._source.query(keys.contexts_range(group_id)):
+            yield *keys.in_context(_sort(row)), items.context(row)
+
     def context_keys(self, group_id: str, conversation_id: str) -> Iterator[Key]:
         """Yield the keys of the CTX items of a conversation."""
         return map(items.key, self._source.query(keys.contexts_of_range(group_id, conversation_id), only=()))
@@ -250,6 +260,10 @@ class Reads:
                 yield items.job(row)
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 yield Malformed(error)
+
+    def entries(self, group_id: str) -> Iterator[StoredEntry]:
+        """Yield each entry of a tree, without the content that lies in chunks."""
+        return map(items.stored_entry, self._source.query(keys.entries_range(group_id)))
 
     def entry_layouts(self, group_id: str) -> Iterator[EntryLayout]:
         """Yield what there is beside each entry of a tree."""

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from tests.service.model.asking import Json, Outcome, Refusal, Request, is_history, require
 from tests.service.model.oracle.answers import Answers
-from tests.service.model.oracle.copies import Copies
 from tests.service.model.oracle.erasing import Erasing
 from tests.service.model.oracle.names import Names
 from tests.service.model.oracle.refusals import FORBIDDEN, INVALID, NOT_CHOSEN
@@ -19,6 +18,7 @@ from tests.service.model.oracle.repeats import aside, made_by, meaning
 from tests.service.model.oracle.search import Search
 from tests.service.model.oracle.sharing import Sharing
 from tests.service.model.oracle.trees import Conversation
+from tests.service.model.oracle.whole_copies import WholeCopies
 from tests.service.model.oracle.world import LEVELS
 
 __all__ = ["LEVELS", "NOT_CHOSEN", "Conversation", "Oracle"]
@@ -28,11 +28,11 @@ OF_OTHERS |= {"adminListNames", "adminLookUpName", "adminDeleteName", "adminSear
 OF_OTHERS |= {"adminEraseUser", "adminListAttachments", "adminListTrash"}
 FOR_ADMINS = ("adminDelete", "adminRestore", "adminEraseUser", "adminGetErasure", "adminRemoveAttachment")
 
-MAKE = {"forkConversation", "copyConversation"}
+MAKE = {"forkConversation", "copyConversation", "copyTree"}
 """Their answers are about what they make, and not about the conversation in their path."""
 
 
-class Oracle(Answers, Names, Copies, Search, Sharing, Erasing):
+class Oracle(Answers, Names, WholeCopies, Search, Sharing, Erasing):
     """The service, in memory."""
 
     def __init__(self, days: int = 0) -> None:

@@ -27,6 +27,7 @@ from forklore.client.generated.arguments import (
     AppendAllArguments,
     AppendArguments,
     CopyConversation,
+    CopyTree,
     CreateLink,
     Described,
     EntriesArguments,
@@ -767,6 +768,14 @@ class AsyncConversation:
     async def copy(self, **more: Unpack[CopyConversation]) -> "AsyncConversation":
         """Copy the history into a tree of one's own. more: arguments of `copy_conversation`."""
         made = await self._api.copy_conversation(await self.resolve(), **more)
+        return AsyncConversation(self._api, made.id)
+
+    async def copy_tree(self, **more: Unpack[CopyTree]) -> "AsyncConversation":
+        """Copy the whole tree into one of one's own, and return the copy of this branch.
+
+        more: arguments of `copy_tree`.
+        """
+        made = await self._api.copy_tree(await self.resolve(), **more)
         return AsyncConversation(self._api, made.id)
 
     async def promote(self) -> None:

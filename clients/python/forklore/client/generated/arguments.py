@@ -141,6 +141,10 @@ class GetAnswer(Watched, total=False):
     after: int | None
 
 
+class CopyTree(Keyed, total=False):
+    id: str | None
+
+
 class RemoveMembership(TypedDict, total=False):
     user_id: Required[str]
     children: Literal["include", "keep"] | None
@@ -195,8 +199,7 @@ class ListChildren(ListTrash, total=False):
     started_by_entry_id: str | None
 
 
-class CopyConversation(Keyed, total=False):
-    id: str | None
+class CopyConversation(CopyTree, total=False):
     title: str | None
     up_to_entry_id: str | None
 
@@ -297,14 +300,12 @@ class MergeArguments(Keyed, total=False):
     if_match: str | None
 
 
-class CreateConversation(Described, Keyed, total=False):
-    id: str | None
+class CreateConversation(Described, CopyTree, total=False):
     user_id: str | None
     agent_id: str | None
 
 
-class BeginAnswer(Keyed, total=False):
-    id: str | None
+class BeginAnswer(CopyTree, total=False):
     after_entry_id: str | None
     after_key: str | None
     agent_id: str | None

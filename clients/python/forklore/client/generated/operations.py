@@ -317,6 +317,18 @@ class Methods:
         copy that did not end.
         """
 
+    @operation("POST", "/v1/conversations/{conversationId}/copy-tree", results.ConversationDetails.of)
+    def copy_tree(
+        self, conversation_id: str, **given: Unpack[arguments.CopyTree]
+    ) -> results.ConversationDetails:
+        """Copy the whole fork tree of a conversation, with its branches, to one of your own.
+
+        For every member. At most 30 branches and 1,000 entries, with the context of every
+        client. Members, names, links, pins and notes stay behind, and an answer in progress.
+        The answer is the copy of this conversation. With an `id`, the same request sent again
+        completes a copy that did not end.
+        """
+
     @operation("POST", "/v1/conversations/search", results.SearchPage.of, only_reads=True)
     def search_conversations(self, **given: Unpack[arguments.SearchConversations]) -> results.SearchPage:
         """Find the entries that have words of a query, those that fit best first.

@@ -4,7 +4,7 @@ from forklore_service.api import answers, entry_requests
 from forklore_service.api.operation import Answer, CheckedRequest, Operation
 from forklore_service.domain.ids import EntryId
 from forklore_service.errors import GroupFullError
-from forklore_service.usecases.branches import copying
+from forklore_service.usecases.branches import copying, copying_trees
 from forklore_service.usecases.writing import merging
 
 
@@ -57,6 +57,25 @@ def copy_conversation(request: CheckedRequest) -> answers.Conversation:
     return answers.conversation(details)
 
 
+def copy_tree(request: CheckedRequest) -> answers.Conversation:
+    """Copy the whole fork tree of a conversation, with its branches, to one of your own.
+
+    For every member. At most 30 branches and 1,000 entries, with the context of every client.
+    Members, names, links, pins and notes stay behind, and an answer in progress. The answer is the
+    copy of this conversation. With an `id`, the same request sent again completes a copy that did
+    not end.
+    """
+    body: entry_requests.CopyTree = request.body
+    details = copying_trees.copy_tree(
+        request.table,
+        caller=request.caller,
+        conversation_id=request.conversation_id,
+        copy_id=body.id,
+        idempotency_key=request.idempotency_key(answers.conversation),
+    )
+    return answers.conversation(details)
+
+
 _ONE = "/v1/conversations/{conversationId}"
 
 OPERATIONS = (
@@ -79,6 +98,15 @@ OPERATIONS = (
         copy_conversation,
         status=201,
         body=entry_requests.CopyConversation,
+        errors=(403, 404, 409, 413),
+    ),
+    Operation(
+        "copyTree",
+        "POST",
+        f"{_ONE}/copy-tree",
+        copy_tree,
+        status=201,
+        body=entry_requests.CopyTree,
         errors=(403, 404, 409, 413),
     ),
 )

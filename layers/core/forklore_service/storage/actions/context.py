@@ -4,6 +4,8 @@ from forklore_service.domain import keys
 from forklore_service.domain.epochs import Epoch
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import Key
+from forklore_service.domain.tree import ClientContext
+from forklore_service.storage import items
 from forklore_service.storage.actions import action
 from forklore_service.storage.actions.action import IS_NEW, Action, ActionKind, Values
 from forklore_service.storage.items import binary, number, text
@@ -53,6 +55,12 @@ def sync(
     """
     key = keys.context(group_id, conversation_id, client_id)
     return _move(key, known, then, last, 1, *_still_ends_at(decided_on))
+
+
+def put(group_id: str, conversation_id: str, client_id: str, context: ClientContext) -> Action:
+    """Put the context of a client, as it is copied into a tree that nobody can see yet."""
+    item = items.context_item(group_id, conversation_id, client_id, context)
+    return action.put(ActionKind.CONTEXT, item, of=f"{conversation_id} {client_id}")
 
 
 def check(group_id: str, conversation_id: str, client_id: str, *, decided_on: EntryId | None) -> Action:

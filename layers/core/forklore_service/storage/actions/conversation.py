@@ -48,13 +48,31 @@ def put(conversation: Conversation, head: Head, path: ancestry.Path = ()) -> lis
 
     An empty path has no item.
     """
+    return [*show(conversation, head), *place(conversation, path)]
+
+
+def show(conversation: Conversation, head: Head) -> list[Action]:
+    """Put CONV and HEAD alone: what tells of a conversation, and lets it be appended to."""
     of = conversation.conversation_id
     return [
         action.put(ActionKind.CONVERSATION, items.conversation_item(conversation), of=of),
         action.put(ActionKind.HEAD, items.head_item(conversation, head), of=of),
-        action.put(ActionKind.TREE, items.tree_item(conversation, path), of=of),
-        *([action.put(ActionKind.PATH, items.path_item(conversation, path), of=of)] if path else []),
     ]
+
+
+def place(conversation: Conversation, path: ancestry.Path) -> list[Action]:
+    """Put TREE and PATH alone, into a tree that nobody can see yet."""
+    of = conversation.conversation_id
+    return [
+        action.put(ActionKind.TREE, items.tree_item(conversation, path), of=of),
+        *put_path(conversation, path),
+    ]
+
+
+def put_path(conversation: Conversation, path: ancestry.Path) -> list[Action]:
+    """Put PATH alone. An empty path has no item."""
+    of = conversation.conversation_id
+    return [action.put(ActionKind.PATH, items.path_item(conversation, path), of=of)] if path else []
 
 
 def set_title(group_id: str, conversation_id: str, title: Words) -> Action:

@@ -23,7 +23,7 @@ def put(group_id: str, entry: Entry, *, nonce: str, escaped_bytes: int) -> list[
 def claim_key(group_id: str, entry: Entry, key: str) -> Action:
     """Note the key of an entry, unless another entry of its conversation has it."""
     item = items.entry_key_item(group_id, entry.conversation_id, key, entry.entry_id)
-    return action.put_new(ActionKind.ENTRY_KEY, item, of=key)
+    return action.put_new(ActionKind.ENTRY_KEY, item, of=f"{entry.conversation_id} {key}")
 
 
 def erase(group_id: str, was: StoredEntry, entry: Entry, *, escaped_bytes: int) -> list[Action]:

@@ -86,12 +86,14 @@ def begin_tree(
     owner: str,
     members: int,
     child_key: Key | None,
+    conversations: int = 1,
     nonce: str,
     taken_from: Group | None,
     now_s: int,
 ) -> list[Action]:
     """Claim the id for a tree that nobody can see yet, and note the job of its creation.
 
+    conversations: as far as they are counted; none before the end of a copy of a whole tree.
     taken_from: the tree as another request has begun it; None: nobody has begun it.
     """
     begun = Group(
@@ -99,6 +101,7 @@ def begin_tree(
         owner,
         root.created_at,
         State.CREATING,
+        conversations=conversations,
         members=members,
         child_key=child_key,
         nonce=nonce,
@@ -140,6 +143,33 @@ def open_tree(root: Conversation, head: Head, *, members: int, nonce: str) -> li
         group,
         *conversation_actions.put(root, head),
         job.delete(JobKind.CREATION, root.group_id),
+    ]
+
+
+def open_copy(
+    group_id: str, *, owner: str, conversations: int, promoted: str | None, nonce: str
+) -> list[Action]:
+    """Make a tree live that this request is making as a copy of another.
+
+    promoted: its current branch; None: the root, which was never left.
+    """
+    current = {":current": text(promoted)} if promoted else {}
+    return [
+        action.update(
+            ActionKind.CREATING_GROUP,
+            keys.group(group_id),
+            "SET #state = :live, #owner = :owner, #conversations = :count"
+            + (", #current = :current" if promoted else ""),
+            condition=_IS_CREATING,
+            values={
+                **_creating(nonce),
+                **current,
+                ":live": text(State.LIVE),
+                ":owner": text(owner),
+                ":count": number(conversations),
+            },
+        ),
+        job.delete(JobKind.CREATION, group_id),
     ]
 
 

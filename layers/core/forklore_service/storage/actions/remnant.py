@@ -12,6 +12,16 @@ def put(remnant: Remnant) -> Action:
     return action.put(ActionKind.REMNANT, items.remnant_item(remnant))
 
 
+def put_copy(remnant: Remnant) -> Action:
+    """Put what stays of a branch that was removed in the tree of which this one is a copy.
+
+    It was no branch of this tree, so there is no event of its removal.
+    """
+    return action.put(
+        ActionKind.REMNANT, items.as_imported(items.remnant_item(remnant)), of=remnant.conversation_id
+    )
+
+
 def delete(remnant: Remnant) -> Action:
     """Note that nobody shows an entry of a removed branch any more."""
     return action.delete(ActionKind.REMNANT, keys.remnant(remnant.group_id, remnant.conversation_id))

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, takewhile
 from typing import NamedTuple
 
-from forklore_service.domain import content, ids, keys
+from forklore_service.domain import content, ids
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ancestry import view_of
 from forklore_service.domain.epochs import NO_EPOCH
 from forklore_service.domain.ids import EntryId
-from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Caller, Conversation, Description, Head, Metrics, StoredEntry, Tip
 from forklore_service.domain.tree import Group, Member
 from forklore_service.errors import PayloadTooLargeError
@@ -23,9 +22,14 @@ from forklore_service.storage.actions import Action
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.creation import Creation, Obstacle, PreparedCreation
 from forklore_service.usecases.branches.roots import cache_entry_of_root
-from forklore_service.usecases.branches.staging import StagedTree, find_begun, keys_of_begun, stage
+from forklore_service.usecases.branches.staging import (
+    StagedTree,
+    clear_entries,
+    find_begun,
+    keys_of_begun,
+    stage,
+)
 from forklore_service.usecases.shared import view_pages
-from forklore_service.usecases.shared.attachments import leave_to_the_sweep, references_of
 from forklore_service.usecases.shared.copied_entries import Originals, copy_of, entry_ids, pages, shown_entry
 from forklore_service.usecases.shared.drafts import (
     OTHER_WRITES_MAX,
@@ -232,7 +236,7 @@ class _Copies:
         """
         there = self._there() if begun else []
         kept = _copied(there, originals)
-        yield from self._erase(there[kept:])
+        yield from clear_entries(self._table, self._root.group_id, [one.layout for one in there[kept:]])
         if kept:
             last = there[kept - 1].entry
             self.first, self.tip = there[0].entry_id, Tip(last.entry_id, last.lasts_after)
@@ -244,24 +248,6 @@ class _Copies:
         return list(
             chain.from_iterable(pages(self._table, self._root.group_id, Originals(view), limit=PAGE_ENTRIES))
         )
-
-    def _erase(self, unwanted: Sequence[StoredEntry]) -> Iterator[list[Action]]:
-        """Yield the steps that remove these entries, the newest first and each as a whole.
-
-        So what is there between two steps is always the beginning of what was there.
-        """
-        for portion in portions(unwanted[::-1]):
-            layouts = [one.layout for one in portion]
-            if references := references_of(self._root.group_id, layouts):
-                named = (one for layout in layouts for one in layout.attachment_ids)
-                yield leave_to_the_sweep(self._table, named)
-                yield actions.group.erase(references)
-            yield actions.group.erase([key for one in portion for key in self._keys_of(one)])
-
-    def _keys_of(self, stored: StoredEntry) -> list[Key]:
-        group_id, entry_id = self._root.group_id, stored.entry_id
-        blobs = [keys.blob(group_id, entry_id, at) for at in range(stored.chunks)]
-        return [*blobs, keys.entry(group_id, entry_id)]
 
     def head_over(self, head: Head, count: int) -> Head:
         """Return the HEAD of the copy with its entries. count: how many there are."""
@@ -291,5 +277,5 @@ def portions(originals: Sequence[StoredEntry]) -> Iterator[list[StoredEntry]]:
 
 
 def _writes(one: StoredEntry) -> int:
-    """Return how many actions copy an entry, with its chunks and what it names."""
-    return 1 + one.chunks + 2 * len(one.entry.attachments)
+    """Return how many actions copy an entry, with its chunks, its key and what it names."""
+    return 1 + one.chunks + (one.entry.key is not None) + 2 * len(one.entry.attachments)

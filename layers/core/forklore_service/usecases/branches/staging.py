@@ -4,19 +4,21 @@ GROUP is `creating` until the last transaction makes the tree live. A JOB lets t
 tree that nobody goes on with.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from forklore_service.domain import keys
 from forklore_service.domain.keys import Key
-from forklore_service.domain.model import Conversation
+from forklore_service.domain.model import Conversation, EntryLayout
 from forklore_service.domain.tree import Group, State
+from forklore_service.limits import packs
 from forklore_service.storage import actions
 from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
 from forklore_service.usecases.branches.creation import Obstacle, still_cleared
-from forklore_service.usecases.shared.drafts import TRANSACTION_WRITES_MAX
+from forklore_service.usecases.shared.attachments import leave_to_the_sweep, references_of
+from forklore_service.usecases.shared.drafts import OTHER_WRITES_MAX, TRANSACTION_WRITES_MAX
 
 STEP_WRITES_MAX = TRANSACTION_WRITES_MAX - 1
 """At most so many actions in a step. One more checks that the tree is still this request's."""
@@ -26,7 +28,8 @@ class StagedTree(NamedTuple):
     """A tree to make in steps.
 
     members: how many it will have. child_key: the place of a started child in its parent's list.
-    begun: the tree as a request has begun it already; None: nobody has.
+    begun: the tree as a request has begun it already; None: nobody has. is_whole: whether it is a
+    copy of a whole tree.
     """
 
     root: Conversation
@@ -34,6 +37,7 @@ class StagedTree(NamedTuple):
     members: int
     child_key: Key | None
     begun: Group | None
+    is_whole: bool = False
 
 
 def keys_of_begun(tree_id: str) -> list[Key]:
@@ -41,11 +45,14 @@ def keys_of_begun(tree_id: str) -> list[Key]:
     return [keys.pointer(tree_id), keys.group(tree_id)]
 
 
-def find_begun(found: Found, tree_id: str, *, is_child: bool, now_s: int) -> Group | Obstacle | None:
+def find_begun(
+    found: Found, tree_id: str, *, is_child: bool, is_whole: bool = False, now_s: int
+) -> Group | Obstacle | None:
     """Return a tree that is being made; None if the id is free; else why it is not.
 
-    is_child: whether the tree to make is a child. A child and another tree are not made of one
-    another, because their steps differ.
+    is_child: whether the tree to make is a child. is_whole: whether it is a copy of a whole tree,
+    whose branches are not counted before the end. These are not made of one another, nor of another
+    tree, because their steps differ.
     Raises UnavailableError for what was given up, whose id will be free.
     """
     pointer, group = found.pointer(tree_id, now_s=now_s), found.group(tree_id)
@@ -56,7 +63,7 @@ def find_begun(found: Found, tree_id: str, *, is_child: bool, now_s: int) -> Gro
     if group is not None and group.never_live:
         raise still_cleared()
     is_begun = group is not None and group.state is State.CREATING
-    if group is None or not is_begun or group.is_child != is_child:
+    if group is None or not is_begun or (group.is_child, group.conversations == 0) != (is_child, is_whole):
         return Obstacle.of(pointer)
     return group
 
@@ -89,6 +96,7 @@ def _claim(table: Table, tree: StagedTree, nonce: str) -> None:
         owner=tree.owner,
         members=tree.members,
         child_key=tree.child_key,
+        conversations=0 if tree.is_whole else 1,
         nonce=nonce,
         taken_from=tree.begun,
         now_s=table.now_s(),
@@ -99,3 +107,30 @@ def _claim(table: Table, tree: StagedTree, nonce: str) -> None:
         is_own_earlier_attempt = refused.has_nonce(ActionKind.CREATING_GROUP, nonce)
         if not is_own_earlier_attempt:
             raise
+
+
+def clear(table: Table, tree_id: str) -> Iterator[list[Action]]:
+    """Yield the steps that remove all but GROUP of a tree that is being made."""
+    yield from clear_entries(table, tree_id, list(table.read.entry_layouts(tree_id)))
+    own = keys.group(tree_id)
+    others = [key for key, _ in table.read.others(tree_id) if key != own]
+    for at in range(0, len(others), STEP_WRITES_MAX):
+        yield actions.group.erase(others[at : at + STEP_WRITES_MAX])
+
+
+def clear_entries(table: Table, tree_id: str, unwanted: Sequence[EntryLayout]) -> Iterator[list[Action]]:
+    """Yield the steps that remove these entries, the newest first and each as a whole.
+
+    So what is there between two steps is always the beginning of what was there.
+    """
+    most = (TRANSACTION_WRITES_MAX - OTHER_WRITES_MAX,)
+    for portion in packs(unwanted[::-1], most, lambda one: (1 + one.chunks + 2 * len(one.attachment_ids),)):
+        if references := references_of(tree_id, portion):
+            yield leave_to_the_sweep(table, (named for one in portion for named in one.attachment_ids))
+            yield actions.group.erase(references)
+        yield actions.group.erase([key for one in portion for key in _keys_of(tree_id, one)])
+
+
+def _keys_of(tree_id: str, one: EntryLayout) -> list[Key]:
+    blobs = [keys.blob(tree_id, one.entry_id, at) for at in range(one.chunks)]
+    return [*blobs, keys.entry(tree_id, one.entry_id)]

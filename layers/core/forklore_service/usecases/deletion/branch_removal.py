@@ -77,9 +77,8 @@ def remove_branch(
             owner = None if caller.bypasses_membership else caller.user_id
             how = deletion(table, group, at=table.now(), owner=owner, days=days, last_of=group)
             if table.try_commit(how.writes) is None:
-                state = None if how.is_whole else how.state
                 return finish_deletion(
-                    table, queue, group_id, last=conversation_id, state=state, wait_s=wait_s
+                    table, queue, group_id, last=conversation_id, state=how.left, wait_s=wait_s
                 )
             continue
         refused = table.try_commit(_parts(table, caller, loaded, nonce, at=(at := table.now())))

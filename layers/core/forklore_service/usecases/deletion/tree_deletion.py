@@ -45,14 +45,13 @@ def delete_conversation(
 
 
 class Deletion(NamedTuple):
-    """How a live tree is deleted: the state that it gets, and the actions that give it.
+    """How a live tree is deleted: the actions, and the state from which it is closed after them.
 
-    is_whole: whether nothing is left to close after them.
+    left: None: nothing is left to close.
     """
 
-    state: State
+    left: State | None
     writes: list[Action]
-    is_whole: bool = False
 
 
 def deletion(
@@ -64,7 +63,8 @@ def deletion(
     `closing_trees.tombstone`.
     """
     if days:
-        return Deletion(State.TRASHED, *into_trash(table, group, at=at, owner=owner, last_of=last_of))
+        writes, is_whole = into_trash(table, group, at=at, owner=owner, last_of=last_of)
+        return Deletion(None if is_whole else State.TRASHED, writes)
     return Deletion(State.DELETING, tombstone(group.group_id, at=at, owner=owner, last_of=last_of))
 
 
@@ -121,7 +121,7 @@ def _set_tombstone(
         owner = None if caller.bypasses_membership else caller.user_id
         how = deletion(table, group, at=table.now(), owner=owner, days=days)
         if table.try_commit(how.writes) is None:
-            return group.group_id, None if how.is_whole else how.state, True
+            return group.group_id, how.left, True
         # Refused: the tree now has another owner or is deleted. Decide again.
     raise UnavailableError("the conversation keeps changing; try again")
 

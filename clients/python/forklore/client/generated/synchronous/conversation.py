@@ -23,6 +23,7 @@ from forklore.client.generated.arguments import (
     AppendAllArguments,
     AppendArguments,
     CopyConversation,
+    CopyTree,
     CreateLink,
     Described,
     EntriesArguments,
@@ -762,6 +763,14 @@ class Conversation:
     def copy(self, **more: Unpack[CopyConversation]) -> "Conversation":
         """Copy the history into a tree of one's own. more: arguments of `copy_conversation`."""
         made = self._api.copy_conversation(self.resolve(), **more)
+        return Conversation(self._api, made.id)
+
+    def copy_tree(self, **more: Unpack[CopyTree]) -> "Conversation":
+        """Copy the whole tree into one of one's own, and return the copy of this branch.
+
+        more: arguments of `copy_tree`.
+        """
+        made = self._api.copy_tree(self.resolve(), **more)
         return Conversation(self._api, made.id)
 
     def promote(self) -> None:
