@@ -27,7 +27,7 @@ CREATE TABLE receiver (name TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 WAITING_MAX = 50_000
 """How many messages may wait where no folder keeps them."""
-_KINDS = ("CONV#", "GONE#", "HEAD#")
+_KINDS = ("CONV#", "GONE#", "HEAD#", "NOTE#")
 _log = logging.getLogger("forklore")
 
 

@@ -179,7 +179,7 @@ def _tag(operation: Operation) -> str:
 
 def _needs_body(schema: Json) -> bool:
     """Tell whether an absent body, which is an empty object, is refused."""
-    return bool(schema.get("required")) or "oneOf" in schema
+    return bool(schema.get("required")) or not schema.keys().isdisjoint(("oneOf", "minProperties"))
 
 
 def _path_parameters(operation: Operation) -> list[Json]:

@@ -76,6 +76,7 @@ def test_each_type_of_event_is_told_and_nothing_that_is_left_out_tells_anything(
     fork = world.call("forkConversation", conversationId=root, atEntryId=entry, position="after")["id"]
     world.call("updateConversation", conversationId=root, title="another")
     world.call("shareConversation", conversationId=root, userId="bob", accessLevel="writer")
+    world.call("addNote", conversationId=root, entryId=entry, text="so so")
     world.call("promoteConversation", conversationId=fork)
     offer = world.call("requestTransfer", conversationId=root, newOwnerUserId="bob")["id"]
     world.call("acceptTransfer", BOB, transferId=offer)

@@ -39,6 +39,7 @@ PURPOSES: Mapping[str, set[str]] = {
     "pruning": {"Delete GONE"},
     "retention": {"Put JOB", "ConditionCheck HEAD"},
     "fork": {"Put PTR", "Update GROUP"},
+    "linking": {"Put LINK"},
     "promotion": {"Update GROUP", "ConditionCheck HEAD"},
     "sync": {"Put ENTRY", "Update CTX of a sync"},
     "append": {"Put ENTRY", "Update HEAD"},

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+from unittest import mock
 
 from forklore_service.domain import keys
 from forklore_service.domain.answer_logs import KEPT_SECONDS
@@ -16,7 +17,7 @@ from forklore_service.storage import items
 from forklore_service.storage.actions.group import CONVERSATIONS_MAX
 from forklore_service.storage.connection import Item
 from forklore_service.usecases.background.worker import Outcome
-from forklore_service.usecases.people import spreading
+from forklore_service.usecases.people import links, spreading
 from forklore_service.usecases.people.erasing import forget_digests
 from tests.service.reliability.faults import WRITE, Call, Choose, Fault, Rewrite
 from tests.service.reliability.held_up_attachments import OF_ATTACHMENTS
@@ -77,6 +78,7 @@ from tests.service.reliability.world import (
     leaving_answering,
     left,
     lengthy,
+    linked,
     nearly_erased,
     offered,
     recall,
@@ -995,9 +997,24 @@ def remove_from_what_has_a_tombstone(endpoint: Endpoint, rewrite: Rewrite | None
         hold(answer.status == 404 and store.contents() == left, answer)
 
 
+def make_the_last_link(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """The tree has two links, and another is made after they were counted."""
+    given: dict[str, Any] = {"conversationId": GIVEN, "allForks": True}
+    most = mock.patch.object(links, "LINKS_MAX", 3)
+    with built(linked, endpoint).copy(endpoint) as store, most:
+
+        def make_another() -> None:
+            assert Process(store).ask("createLink", MIA, **given).status == 201
+
+        answer = Process(store, first_write(make_another), rewrite=rewrite).ask("createLink", ANN, **given)
+
+        hold(answer.status == 409, answer)
+
+
 HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     **OF_ATTACHMENTS,
     **OF_TRASH,
+    "make the last link": make_the_last_link,
     "remove a former owner": remove_a_former_owner,
     "remove who was let in again": partial(change_who_was_let_in_again, "removeMembership"),
     "lower who was let in again": partial(

@@ -94,6 +94,8 @@ class CreateLink(Request):
 class AddNote(Request):
     """What is noted on an entry: a text, a score, or both."""
 
+    model_config = pydantic.ConfigDict(json_schema_extra={"minProperties": 1})
+
     text: fields.NoteText | None = None
     score: fields.NoteScore | None = None
 

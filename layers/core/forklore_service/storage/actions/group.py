@@ -346,16 +346,16 @@ def count_child(parent: Group) -> Action:
 
 
 def note_link(tree: Group) -> Action:
-    """Move the version of a tree that is live and has the version that was read.
+    """Move the version of a tree that has the one that was read.
 
-    So the caller is still a manager, and the tree has the branches and the links that were read.
+    The links were counted after that, so no other one has come.
     """
     return action.update(
         ActionKind.GROUP,
         keys.group(tree.group_id),
         "ADD #version :one",
-        condition=_IS_LIVE_AS_READ,
-        values={":one": number(1), **_live_as_read(tree)},
+        condition="#version = :version",
+        values={":one": number(1), ":version": number(tree.version)},
     )
 
 

@@ -83,6 +83,9 @@ def create_link(
             *once.record(group_id, conversation_id, link),
             actions.link.put(group_id, link),
             actions.group.note_link(loaded.group),
+            # What was read may be torn: GROUP may be of a later time than the rest.
+            actions.conversation.check_head(group_id, conversation_id),
+            actions.member.check(group_id, caller.user_id, AccessLevel.MANAGER),
         ]
         refused = table.try_commit(writes)
         if refused is None:
