@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -76,16 +75,13 @@ def register(app: typer.Typer) -> None:
             raise CommandError("--csv and --json exclude each other")
         asked = shell.conversation(conversation)
         ways = asked.ways(entry_id_of(asked, entry))
-        if is_csv or is_jsonl:
-            with ThreadPoolExecutor(_REQUESTS) as executor:
-                noted = list(executor.map(partial(_notes, shell.client), ways))
         if is_jsonl:
             shell.out.results(
                 {**wire(way), "notes": [wire(one) for one in notes], "notesScore": _mean(notes)}
-                for way, notes in zip(ways, noted, strict=True)
+                for way, notes in zip(ways, _notes(shell.client, ways), strict=True)
             )
         elif is_csv:
-            for row in _table(ways, noted):
+            for row in _table(ways, _notes(shell.client, ways)):
                 shell.out.line(_line(row))
         else:
             rows = [_HEADER, *map(_row, ways)]
@@ -109,12 +105,17 @@ def _row(way: "Way") -> Sequence[Part]:
     )
 
 
-def _notes(client: "Forklore", way: "Way") -> list["Note"]:
-    """Return the notes on the entries of a way: in its branch, from where it begins."""
-    first = way.first_entry_id
-    if first is None:
-        return []
-    return [one for one in client.conversation(way.conversation_id).notes() if one.entry_id >= first]
+def _notes(client: "Forklore", ways: Sequence["Way"]) -> list[list["Note"]]:
+    """Return the notes on the entries of each way: those in its branch, from where it begins."""
+
+    def of(way: "Way") -> list["Note"]:
+        first = way.first_entry_id
+        if first is None:
+            return []
+        return [one for one in client.conversation(way.conversation_id).notes() if one.entry_id >= first]
+
+    with ThreadPoolExecutor(_REQUESTS) as executor:
+        return list(executor.map(of, ways))
 
 
 def _mean(notes: Sequence["Note"]) -> float | None:
