@@ -244,6 +244,7 @@ class _Steps(NamedTuple):
                 owner=self.renaming.owner,
                 conversations=len(live),
                 promoted=None if current == tree_id else current,
+                forked_at=max(one.created_at for one in live),
                 nonce=self.nonce,
             ),
             *(
