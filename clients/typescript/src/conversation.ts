@@ -738,10 +738,7 @@ export class Conversation {
 	async copyTree(options: CopyTree & Keyed = {}): Promise<Conversation> {
 		const { idempotencyKey, signal, ...more } = options;
 		const given = { ...more, ...(await this.#here({ signal })) };
-		return new Conversation(
-			this.#fl,
-			(await this.#api.copyTree(given, { idempotencyKey, signal })).id,
-		);
+		return new Conversation(this.#fl, (await this.#api.copyTree(given, { idempotencyKey, signal })).id);
 	}
 
 	/** Make this branch the current one of its fork tree. */
