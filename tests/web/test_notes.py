@@ -1,4 +1,4 @@
-"""Notes on messages: a mark tells of them, one reads, adds and deletes them; the history is there without them."""
+"""Notes on messages: one reads, adds and deletes them. The history is there without them."""
 
 import re
 
@@ -60,7 +60,7 @@ def test_who_may_not_write_reads_notes_and_deletes_only_their_own(
     blank: Page, api: Forklore, user: str, url: str
 ) -> None:
     made = steps.talk(api, "Where to?", "By train")
-    asked, answer = made.entries().list()
+    _, answer = made.entries().list()
     bob = f"bob-{user}"
     made.share(bob, "writer")
     with Forklore(url, token=bob) as client:
