@@ -52,6 +52,7 @@ def grown(api: Forklore, url: str, user: str) -> Pond:
     result = {"type": "tool_result", "tool_use_id": "c", "content": "No food", "is_error": True}
     grown.main.append([{"role": "AI", "content": [call]}])
     grown.main.append([{"role": "USER", "content": [result]}])
+    grown.main.note(grown.said[0], "Goldfish", score=0.5)
     with Forklore(url, token=user, client_key=AGENTS["planner"]) as agent:
         said = "See https://fish.invalid\n```python\nprint(1)\n```"
         files = [("fish.png", grey()), ("fish.wav", b"?"), (f"{'fish ' * 40}.pdf", b"?")]
@@ -162,6 +163,7 @@ def test_axe_finds_nothing_wrong_in_any_view(
     row(page, "Pond").hover()
     axe(page)
     press(page, "How large?", "Edit")
+    press(page, "Which fish?", "1 note")
     enclose(page)
     for tab in ["Costs", "Memory"]:
         page.get_by_role("tab", name=tab).click()
@@ -321,6 +323,7 @@ def test_on_a_phone_each_view_has_a_tab_and_fits_for_fingers(
             expect(title(page)).to_have_text("Pond")
         if name == "Messages":
             enclose(page)
+            press(page, "Which fish?", "1 note")
             entries(page).first.focus()  # then it shows its buttons
         expect_no_sideways(page)
         axe(page)

@@ -790,6 +790,13 @@ def test_a_note_is_written_and_listed_and_deleted(trip: Forklore) -> None:
     assert trip("note trip -1").code != 0
 
 
+def test_an_option_that_a_note_does_not_have_is_not_its_text(trip: Forklore) -> None:
+    refused = trip("note trip -1 --scor=0.5")
+    assert (refused.code, refused.out) == (2, "")
+    assert "no option --scor=0.5" in refused.err
+    assert trip("notes trip --json").out == ""
+
+
 def test_a_link_is_made_and_listed_and_ended(trip: Forklore) -> None:
     made = objects(trip("link trip --until-entry -2 --days 1 --users --json").out)[0]
     whole = trip("link trip --tree --keep")

@@ -10,6 +10,7 @@ export type {
 	Hit,
 	Membership,
 	Name,
+	Note,
 	Transfer,
 	Trashed,
 } from "@forklore/client";

@@ -3,6 +3,7 @@
 import type { AnswerLog, ConversationDetails, Entry } from "../model/types.ts";
 import { BadRequestError, type Forklore, type ListEntriesArguments } from "@forklore/client";
 import { isAborted, isLost, pause, seen, statusOf } from "./connection.ts";
+import { Notes } from "./notes.ts";
 import { Source } from "./source.ts";
 
 export type Side = "older" | "newer";
@@ -41,6 +42,7 @@ export class Place extends Source {
 	contextRound = 0;
 	readonly signal: AbortSignal;
 	readonly client: Forklore;
+	readonly notes: Notes;
 
 	readonly #ended = new AbortController();
 	#watching = new AbortController();
@@ -58,6 +60,7 @@ export class Place extends Source {
 		super();
 		this.client = client.withOptions({ retries: 2 }); // then it is told, and tried again later
 		this.signal = this.#ended.signal;
+		this.notes = new Notes(this.client.conversation(id), this.signal, this.changed);
 	}
 
 	end(): void {
@@ -77,6 +80,7 @@ export class Place extends Source {
 			this.isLoaded = true;
 			this.#lead(isThere ? entryId : undefined);
 			void this.#watch();
+			if (this.entries.length) void this.notes.load();
 			return isThere;
 		} catch (error) {
 			if (isAborted(error)) return undefined;

@@ -169,6 +169,7 @@ function pressed(app: App, event: KeyboardEvent): void {
 		f: () => act("fork"),
 		l: () => act("link") || app.copyLink(toConversation(place.id, place.chosen)),
 		m: () => act("memory"),
+		n: () => act("note"),
 		j: () => step(1),
 		k: () => step(-1),
 		ArrowDown: () => step(1),

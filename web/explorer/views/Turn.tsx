@@ -1,7 +1,8 @@
 // A message in the conversation, with what one may do at it.
 
-import { Braces, GitFork, Link, NotebookText, Pencil, RotateCcw } from "lucide-react";
-import { useRef, useState } from "react";
+import { Braces, GitFork, Link, MessageSquarePlus, NotebookText, Pencil, RotateCcw } from "lucide-react";
+import { useId, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import { duration } from "../model/costs.ts";
 import { editableOf, firstPart, saidAt, type EditedPart } from "../model/forms.ts";
 import { lineOf } from "../model/lines.ts";
@@ -17,6 +18,7 @@ import { Words } from "./Block.tsx";
 import { Blocks, Stored } from "./Blocks.tsx";
 import { ChildCard } from "./ChildCard.tsx";
 import { may } from "./deeds.tsx";
+import { EntryNotes, NotesMark } from "./EntryNotes.tsx";
 import { Again, begunAt, Editing, type Writes } from "./Editing.tsx";
 import { IconPress, laneStyle, Press, Time } from "./parts.tsx";
 
@@ -37,11 +39,19 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 	const [written, setWritten] = useState(() => begunIn(app, entries));
 	const article = useRef<HTMLElement>(null);
 	const [isStored, setStored] = useState(false);
+	const notes = place.notes.on(entries);
+	const notesId = useId();
+	const [isNoted, setNoted] = useState(false);
 	const inEdit = mayWrite ? entries.find((one) => one.id === written?.id) : undefined;
 	const editable = inEdit && editableOf(inEdit, place.entries);
+	const back = () => article.current?.focus({ preventScroll: true });
 	const close = () => {
 		setWritten(undefined);
-		article.current?.focus({ preventScroll: true });
+		back();
+	};
+	const closeNotes = () => {
+		setNoted(false);
+		back();
 	};
 	const what = inEdit && written?.what;
 	const isInPlace = inEdit === entry && (what === "words" || what === "json" || role === "tool");
@@ -107,6 +117,17 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 								</Press>
 							)}
 							{pressFork(entries.at(-1)!)}
+							<IconPress
+								label="Add a note"
+								className="s"
+								data-do="note"
+								press={() => {
+									flushSync(() => setNoted(true));
+									document.getElementById(notesId)?.querySelector("textarea")?.focus();
+								}}
+							>
+								<MessageSquarePlus />
+							</IconPress>
 						</>
 					)}
 					<IconPress
@@ -173,6 +194,10 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 				</div>
 			)}
 			<Origin entry={entry} />
+			<NotesMark notes={notes} opens={notesId} isOpen={isNoted} press={() => setNoted(!isNoted)} />
+			{isNoted && (mayWrite || notes.length > 0) && (
+				<EntryNotes {...{ app, notes, back }} id={notesId} entryId={entry.id} close={closeNotes} />
+			)}
 			{children?.map((one) => (
 				<ChildCard key={one.id} child={one} />
 			))}

@@ -1927,8 +1927,8 @@ export interface Operations {
 	 * Show what a link leads to, and count that it was opened.
 	 *
 	 * For who has its secret, without credentials. A secret that is unknown, one whose link has ended
-	 * and one of a deleted conversation get the same 404. `conversationId` asks for another branch,
-	 * and is not counted.
+	 * and one of a deleted conversation get the same 404. What `conversationId` asks for is not
+	 * counted.
 	 */
 	openLink(given: OpenLinkArguments, options?: Sent): Promise<LinkedConversation>;
 	/**

@@ -37,6 +37,8 @@ def register(app: typer.Typer) -> None:
         """Write a note on an entry: a text, a score, or both. It is no part of the history."""
         if text is None and score is None:
             raise CommandError("a note has a text or a score")
+        if text is not None and text.startswith("--"):  # of an option that is not there
+            raise CommandError(f"no option {text}; and no text begins with --")
         noted = shell.conversation(conversation)
         made = noted.note(entry_id_of(noted, entry), text, score=score)
         if shell.out.is_json:

@@ -485,8 +485,8 @@ class Methods:
         """Show what a link leads to, and count that it was opened.
 
         For who has its secret, without credentials. A secret that is unknown, one whose link
-        has ended and one of a deleted conversation get the same 404. `conversation_id` asks
-        for another branch, and is not counted.
+        has ended and one of a deleted conversation get the same 404. What `conversation_id`
+        asks for is not counted.
         """
 
     @operation("GET", "/v1/links/{secret}/entries", results.LinkedEntryPage.of)

@@ -9,8 +9,8 @@ def open_link(request: CheckedRequest) -> answers.LinkedConversation:
     """Show what a link leads to, and count that it was opened.
 
     For who has its secret, without credentials. A secret that is unknown, one whose link has ended
-    and one of a deleted conversation get the same 404. `conversationId` asks for another branch,
-    and is not counted.
+    and one of a deleted conversation get the same 404. What `conversationId` asks for is not
+    counted.
     """
     query: entry_requests.OpenLink = request.query
     opened = linked.open_link(

@@ -147,18 +147,19 @@ def open_tree(root: Conversation, head: Head, *, members: int, nonce: str) -> li
 
 
 def open_copy(
-    group_id: str, *, owner: str, conversations: int, promoted: str | None, nonce: str
+    group_id: str, *, owner: str, conversations: int, promoted: str | None, forked_at: str, nonce: str
 ) -> list[Action]:
     """Make a tree live that this request is making as a copy of another.
 
-    promoted: its current branch; None: the root, which was never left.
+    promoted: its current branch; None: the root, which was never left. forked_at: when its last
+    branch was made.
     """
     current = {":current": text(promoted)} if promoted else {}
     return [
         action.update(
             ActionKind.CREATING_GROUP,
             keys.group(group_id),
-            "SET #state = :live, #owner = :owner, #conversations = :count"
+            "SET #state = :live, #owner = :owner, #conversations = :count, #forkedAt = :forkedAt"
             + (", #current = :current" if promoted else ""),
             condition=_IS_CREATING,
             values={
@@ -167,6 +168,7 @@ def open_copy(
                 ":live": text(State.LIVE),
                 ":owner": text(owner),
                 ":count": number(conversations),
+                ":forkedAt": text(forked_at),
             },
         ),
         job.delete(JobKind.CREATION, group_id),

@@ -218,7 +218,7 @@ class _Steps(NamedTuple):
             yield from actions.conversation.put_path(of, self.renaming.path(path))
         forgets = any(stored.entry.is_erased for stored in self.tree.entries)
         for conversation_id, client_id, context in self.tree.contexts:
-            if conversation_id in self.renaming.created:
+            if conversation_id in self.tree.kept_ids:
                 yield actions.context.put(
                     self.root.group_id,
                     self.renaming.conversations[conversation_id],
@@ -244,6 +244,7 @@ class _Steps(NamedTuple):
                 owner=self.renaming.owner,
                 conversations=len(live),
                 promoted=None if current == tree_id else current,
+                forked_at=max(one.created_at for one in live),
                 nonce=self.nonce,
             ),
             *(
