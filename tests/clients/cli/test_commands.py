@@ -450,6 +450,45 @@ def test_each_way_is_a_line_of_json(trip: Forklore) -> None:
     assert (refused.code, refused.err) == (2, "forklore: --csv and --json exclude each other\n")
 
 
+def test_each_way_tells_the_notes_on_its_own_entries(trip: Forklore) -> None:
+    shared = objects(trip("show trip -2 --json").out)[0]["id"]
+    for one in (
+        f'note other {shared} "before the ways" --score 9',
+        'note trip -1 "=dear" --score 1',
+        "note trip -1 --score 0.5",
+        'note trip -1 "no score"',
+    ):
+        assert trip(one).code == 0
+    bare = objects(trip("fork trip --before -1 --json").out)[0]["id"]
+
+    mine, other, empty = objects(trip("alternatives trip -1 --jsonl").out)
+    table = [*csv.DictReader(trip("alternatives trip -1 --csv").lines)]
+
+    assert [(one.get("text"), one.get("score")) for one in mine["notes"]] == [
+        ("=dear", 1),
+        (None, 0.5),
+        ("no score", None),
+    ]
+    assert {one["entryId"] for one in mine["notes"]} == {mine["firstEntryId"]}
+    assert (mine["notesScore"], other["notesScore"], other["notes"]) == (0.75, None, [])
+    assert (empty["conversationId"], empty["firstEntryId"], empty["notes"]) == (bare, None, [])
+    assert [(one["notes"], one["score of notes"]) for one in table] == [("3", "0.75"), ("0", ""), ("0", "")]
+
+
+def test_notes_of_a_way_stand_on_several_pages(trip: Forklore, folder: Path) -> None:
+    with forklore.Forklore.local(user=trip.options[-1], data=folder) as fl:
+        chat = fl.named("trip")
+        entries = [chat.last(), *(chat.say("user", "And?") for _ in range(2))]
+        for entry in entries:
+            assert entry is not None
+            for score in range(70):
+                chat.note(entry, score=score)
+
+    way, _ = objects(trip("alternatives trip -3 --json").out)
+
+    assert (len(way["notes"]), way["notesScore"]) == (210, 34.5)
+
+
 def test_a_whole_tree_is_copied_once(trip: Forklore) -> None:
     made = trip("copy trip --tree --name mine --again once")
 

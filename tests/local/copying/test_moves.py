@@ -24,7 +24,7 @@ from tests.local.fsck import world
 from tests.service.model.history import MOVES
 from tests.service.model.services import InProcess
 from tests.service.reliability.faults import Call, Fault
-from tests.service.reliability.histories import new_world
+from tests.service.reliability.histories import DAYS, new_world
 from tests.service.reliability.intact import assert_intact
 from tests.service.reliability.service import Process
 from tests.support.tables import Store, fresh_store
@@ -80,7 +80,9 @@ def test_a_random_history_is_answered_for_as_before(
             first.history.move(move)
         go_round(first.store, other, tmp_path)
         assert_intact(other)
-        first.history.both.services = [InProcess(Process(other))]
+        process = Process(other)
+        process.deleted_days = DAYS
+        first.history.both.services = [InProcess(process)]
         first.history.reading.read_back()
 
 

@@ -57,6 +57,11 @@ def test_who_has_the_secret_reads_without_credentials_and_sees_nothing_of_people
     assert {entry["userId"] for entry in shown.json["data"]} == {"ann"}
 
 
+def test_an_empty_id_of_a_branch_is_the_one_that_the_link_leads_to(open_world: World, secret: str) -> None:
+    for rest in ("", "/entries"):
+        assert get(open_world, secret, rest, "conversationId=").json == get(open_world, secret, rest).json
+
+
 def test_who_repeats_the_request_with_its_key_gets_the_same_secret(open_world: World) -> None:
     def ask(key: str, **given: object) -> Answer:
         return open_world.send(Ask("POST", LINKS, dict(given), headers=(("Idempotency-Key", key),)))

@@ -127,7 +127,7 @@ export function csvOf(ways: readonly Way[]): string {
 	return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
-/** Return each way as a line of JSON, with the members that `forklore alternatives --jsonl` has. */
+/** Return each way as a line of JSON, as `forklore alternatives --jsonl`, but without first entry and notes. */
 export function jsonLinesOf(ways: readonly Way[]): string {
 	const rows = ways.map(({ limb, title: _title, words, last, score, lines: _lines, ...took }) => ({
 		conversationId: limb.id,

@@ -21,14 +21,16 @@ class Tree(NamedTuple):
 class Way(Value):
     """How a branch goes on from a place, and what that took.
 
-    conversation_id: the branch that began it; if that is deleted, the oldest that shows it. title:
-    the branch's. first, last: the first 100 characters of its first and its last entry with a text.
-    entries, failures: how many it has, and in how many of these a tool has failed. Tokens and
-    cost_usd are sums of the entries' `usage`. seconds: from its first to its last entry. score: the
-    number `score` in the branch's metadata.
+    conversation_id: the branch that began it; if that is deleted, the oldest that shows it.
+    first_entry_id: where it begins; None without entries. title: the branch's. first, last: the
+    first 100 characters of its first and its last entry with a text. entries, failures: how many it
+    has, and in how many of these a tool has failed. Tokens and cost_usd are sums of the entries'
+    `usage`. seconds: from its first to its last entry. score: the number `score` in the branch's
+    metadata.
     """
 
     conversation_id: str
+    first_entry_id: str | None
     title: str | None
     first: str
     last: str
@@ -97,6 +99,7 @@ def _way(branch: Fork, shown: Sequence[ListedEntry]) -> Way:
 
     return Way(
         conversation_id=branch.conversation_id,
+        first_entry_id=shown[0].id if shown else None,
         title=branch.title,
         first=texts[0] if texts else "",
         last=texts[-1] if texts else "",

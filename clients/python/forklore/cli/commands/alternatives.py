@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,8 +15,11 @@ from forklore.cli.references import entry_id_of
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
 from forklore.client import jsontext
+from forklore.client.result_base import wire
 
 if TYPE_CHECKING:
+    from forklore.client.generated.results import Note
+    from forklore.client.generated.synchronous.client import Forklore
     from forklore.client.trees import Way
 
 _COLUMNS = {
@@ -33,6 +37,7 @@ _COLUMNS = {
 }
 """The columns of the table that the explorer saves, and what stands in them."""
 _HEADER = ("", "id", "score", "entries", "tokens", "cost", "seconds", "failures", "way")
+_REQUESTS = 8  # at a time
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -53,7 +58,7 @@ def register(app: typer.Typer) -> None:
             str, typer.Argument(metavar="ENTRY", help="An entry's id, @KEY, or -1 for the last one.")
         ],
         is_csv: Annotated[
-            bool, typer.Option("--csv", help="Write a table as CSV, with the metadata.")
+            bool, typer.Option("--csv", help="Write a table as CSV, with the metadata and notes.")
         ] = False,
         is_jsonl: Annotated[
             bool, typer.Option("--jsonl", help="Write a line of JSON for each way, as --json does.")
@@ -62,7 +67,8 @@ def register(app: typer.Typer) -> None:
         """Show all ways on from the place just before an entry: its own, and the alternatives.
 
         Each with its score, tokens, cost, time and failures. The score is the number `score` in the
-        metadata of a branch: `forklore score` sets it.
+        metadata of a branch: `forklore score` sets it. CSV has the number of notes on the entries
+        of a way and the mean of their scores, JSON the notes, too, for a request for each way.
         """
         is_jsonl = is_jsonl or shell.out.is_json
         if is_csv and is_jsonl:
@@ -70,9 +76,12 @@ def register(app: typer.Typer) -> None:
         asked = shell.conversation(conversation)
         ways = asked.ways(entry_id_of(asked, entry))
         if is_jsonl:
-            shell.out.results(ways)
+            shell.out.results(
+                {**wire(way), "notes": [wire(one) for one in notes], "notesScore": _mean(notes)}
+                for way, notes in zip(ways, _notes(shell.client, ways), strict=True)
+            )
         elif is_csv:
-            for row in _table(ways):
+            for row in _table(ways, _notes(shell.client, ways)):
                 shell.out.line(_line(row))
         else:
             rows = [_HEADER, *map(_row, ways)]
@@ -96,14 +105,39 @@ def _row(way: "Way") -> Sequence[Part]:
     )
 
 
-def _table(ways: Sequence["Way"]) -> list[list[str]]:
-    """Return the rows of the table, with the members of the metadata that differ."""
+def _notes(client: "Forklore", ways: Sequence["Way"]) -> list[list["Note"]]:
+    """Return the notes on the entries of each way: those in its branch, from where it begins."""
+
+    def of(way: "Way") -> list["Note"]:
+        first = way.first_entry_id
+        if first is None:
+            return []
+        return [one for one in client.conversation(way.conversation_id).notes() if one.entry_id >= first]
+
+    with ThreadPoolExecutor(_REQUESTS) as executor:
+        return list(executor.map(of, ways))
+
+
+def _mean(notes: Sequence["Note"]) -> float | None:
+    """Return the mean of the scores of notes; None if none has one."""
+    scores = [float(one.score) for one in notes if one.score is not None]
+    return sum(scores) / len(scores) if scores else None
+
+
+def _table(ways: Sequence["Way"], noted: Sequence[Sequence["Note"]]) -> list[list[str]]:
+    """Return the rows of the table, with the members of the metadata that differ.
+
+    noted: the notes of each way.
+    """
     names = dict.fromkeys(name for way in ways for name in way.metadata if name != "score")
     differing = [one for one in names if len({_told(way.metadata.get(one)) for way in ways}) > 1]
-    rows = [[*_COLUMNS, "current", "tags", *(f"metadata.{one}" for one in differing)]]
-    for way in ways:
+    rows = [
+        [*_COLUMNS, "notes", "score of notes", "current", "tags", *(f"metadata.{one}" for one in differing)]
+    ]
+    for way, notes in zip(ways, noted, strict=True):
         tags = ", ".join(f"{name}:{value}" for name, value in way.tags.items())
         known = [_told(getattr(way, member)) for member in _COLUMNS.values()]
+        known += [_told(len(notes)), _told(_mean(notes))]
         more = [_told(way.metadata.get(one)) for one in differing]
         rows.append([*known, "yes" if way.is_current else "", tags, *more])
     return rows

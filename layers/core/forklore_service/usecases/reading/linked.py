@@ -34,13 +34,13 @@ class Opened(NamedTuple):
 def open_link(table: Table, *, secret: str, conversation_id: str | None = None) -> Opened:
     """Return what a link leads to, and count it. Raises NotFoundError.
 
-    conversation_id: as of `list_linked_entries`. Who names a conversation has opened the link
-    before, so that is not counted. A count that fails never fails the reading.
+    conversation_id: as of `list_linked_entries`, also where it is empty. Who names a conversation
+    has opened the link before, so that is not counted. A count that fails never fails the reading.
     """
     opened = _opened(table, secret, describes=True)
     if conversation_id == opened.link.conversation_id:
         return opened
-    if conversation_id is not None:
+    if conversation_id:
         branch = _branch(table, opened, conversation_id, describes=True)
         _opened(table, secret)  # a title that came after the link was ended is not for its readers
         return Opened(opened.link, branch)
