@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,10 @@ def test_a_link_that_is_ended_leads_nowhere(
     expect(reader.get_by_role("alert")).to_contain_text("leads nowhere")
 
 
+def _note(asked: list[Request], one: Request) -> None:
+    asked.append(one)
+
+
 def test_a_link_shows_the_files_of_what_was_said(
     blank: Page, api: Forklore, user: str, new_context: Callable[..., BrowserContext]
 ) -> None:
@@ -80,7 +85,7 @@ def test_a_link_shows_the_files_of_what_was_said(
     for scheme, width in (("light", 1200), ("dark", 360)):
         reader = new_context(color_scheme=scheme, viewport={"width": width, "height": 700}).new_page()
         asked: list[Request] = []
-        reader.on("request", asked.append)
+        reader.on("request", partial(_note, asked))
         reader.route("**/entries?limit=100", lambda route: answer_json(route, spoil))
         reader.goto(address)
 
