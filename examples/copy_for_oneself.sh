@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A reader copies a conversation to a tree of their own, and goes on there.
+# A reader copies a conversation, or the whole tree, to a tree of their own, and goes on there.
 . "$(dirname "$0")/client.sh"
 conversation=$(new_id) mine=$(new_id)
 
@@ -13,3 +13,8 @@ call carol POST "/conversations/$mine/entries" "$(message USER 'And which of the
 
 call carol GET "/conversations/$mine/entries" | texts
 echo "alice reads it: $(status alice GET "/conversations/$mine/entries")"
+
+call alice POST "/conversations/$conversation/fork" '{}' > /dev/null
+tree=$(call carol POST "/conversations/$conversation/copy-tree" '{}' | field id)
+branches='import json, sys; print("branches of the copied tree:", len(json.load(sys.stdin)["data"]))'
+call carol GET "/conversations/$tree/forks" | python3 -c "$branches"

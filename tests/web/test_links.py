@@ -109,6 +109,26 @@ def spoil(said: Any) -> None:
             )
 
 
+def test_a_link_to_many_branches_asks_for_few_titles(
+    blank: Page, api: Forklore, user: str, new_context: Callable[..., BrowserContext]
+) -> None:
+    """All readers of a link share its requests of a minute."""
+    made = api.create(title="Tries")
+    asked = made.say("user", "Where to?")
+    for _ in range(22):
+        made.fork(after=asked)
+    made.say("assistant", "By train")
+    page = sign_in(blank, user, at=at_conversation(made.id))
+    reader = new_context().new_page()
+    sent: list[Request] = []
+    reader.on("request", partial(_note, sent))
+    reader.goto(linked(page, shows="tree"))
+
+    expect(reader.get_by_role("button", name="Branch 22")).to_be_visible()
+    reader.wait_for_timeout(500)
+    assert len([one for one in sent if "conversationId=" in one.url]) == 20
+
+
 def test_a_branch_that_comes_late_is_not_shown_under_another(
     blank: Page, api: Forklore, user: str, new_context: Callable[..., BrowserContext]
 ) -> None:

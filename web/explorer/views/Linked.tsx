@@ -12,7 +12,7 @@ import { Loading, Press, Said, Time } from "./parts.tsx";
 
 const LINK = /^#link=([\w-]{43})$/;
 const AT_ONCE = 100;
-const TITLES_MAX = 20; // asked for at once: a link may be asked so often a minute
+const TITLES_MAX = 20; // of a branch that is opened: all readers of a link share its requests of a minute
 const SOMEBODY = "Somebody"; // whom the link does not name
 const GONE = "This link leads nowhere. It may have ended.";
 const SILENT = "The server does not answer as it should.";
@@ -68,7 +68,7 @@ export function Linked({ secret }: { secret: string }) {
 	useEffect(() => void more(null).catch(fail), [secret, branch]);
 
 	const named = [...(entries ?? []).flatMap((one) => one.alternatives ?? []), ...others];
-	const unnamed = [...new Set(named)].filter((id) => !titles.has(id)).slice(0, TITLES_MAX);
+	const unnamed = [...new Set(named)].slice(0, TITLES_MAX).filter((id) => !titles.has(id));
 	useEffect(() => {
 		const asked = unnamed.map((id) => get<LinkedConversation>(secret, `?conversationId=${id}`));
 		void Promise.all(asked).then(

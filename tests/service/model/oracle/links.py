@@ -60,7 +60,7 @@ class Links(Entries):
     def open_link(self, r: Request, _chosen: Json) -> Outcome:
         link = self._linked(r)
         shown = self._shown_by(r, link)
-        link.said["opens"] += shown is link.to
+        link.said["opens"] += "conversationId" not in r.given  # who names one has opened it before
         told = {"conversationId": shown.id, "title": shown.said.get("title")}
         return 200, told | {name: link.said[name] for name in ("allForks", "endsAt")}
 
