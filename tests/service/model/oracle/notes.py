@@ -23,7 +23,7 @@ class Notes(Links):
         opened = self._opened(r)
         entries = [self._noted(r, opened)] if "entryId" in r.given else opened.view()
         of_each = [self.notes.get(entry["id"], []) for entry in entries]
-        return 200, [note for notes in of_each for note in sorted(notes, key=lambda one: one["id"])]
+        return 200, [note for notes in of_each for note in notes]
 
     def delete_note(self, r: Request, _chosen: Json) -> Outcome:
         opened = self._opened(r)

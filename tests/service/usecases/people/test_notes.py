@@ -34,7 +34,7 @@ from tests.service.usecases.deletion.test_trash import delete, restore
 from tests.service.usecases.members import MANAGER, READER, WRITER, share
 from tests.service.usecases.people.test_erasing import erased
 from tests.support.mailbox import Mailbox, run_prune
-from tests.support.tables import Store
+from tests.support.tables import Store, WrongClock
 
 
 def note(
@@ -91,6 +91,16 @@ def test_a_branch_shows_the_notes_on_what_it_shows_in_the_order_of_the_entries(
     assert said(table, FORK, limit=limit) == ["on a", "on a", "on c"]
     assert said(table, TWIG, limit=limit) == ["on a", "on a", "on c", "on d"]
     assert said(table, TWIG, entry_id=entries["a"], limit=limit) == ["on a", "on a"]
+
+
+def test_notes_on_an_entry_stand_as_they_were_written_whatever_the_clocks_say(store: Store) -> None:
+    [a] = say(store.process(), ROOT, "a")
+    behind = store.process(clock=WrongClock(-60_000))
+    for text in ("one", "two", "three"):
+        note(store.process(), a, text)
+        note(behind, a, f"after {text}")
+
+    assert said(behind) == ["one", "after one", "two", "after two", "three", "after three"]
 
 
 def test_it_is_in_no_history(table: Table) -> None:

@@ -51,7 +51,7 @@ def add_note(table: Table, *, caller: Caller, request: NoteRequest) -> Note:
     """
     once = Once(table, caller, request.idempotency_key)
     conversation_id, named = request.conversation_id, _position(request.entry_id)
-    note_id = EntryId(table.mint_conversation())
+    note_id: EntryId | None = None  # the same in each attempt: one may have been done unseen
     for _ in attempts(table, CHANGE):
         looked_up = look_up(
             table,
@@ -64,12 +64,13 @@ def add_note(table: Table, *, caller: Caller, request: NoteRequest) -> Note:
         once.raise_if_answered(looked_up.found)
         group_id = looked_up.require(conversation_id, AccessLevel.WRITER).group.group_id
         owner = _owner_of(looked_up, conversation_id, request.entry_id)
+        there = list(table.read.notes(group_id, owner, first=named, last=named, limit=NOTES_PER_ENTRY_MAX))
+        if len(there) >= NOTES_PER_ENTRY_MAX:
+            raise ConflictError(f"an entry has at most {NOTES_PER_ENTRY_MAX} notes", reason="too_many_notes")
+        note_id = note_id or table.mint(there[-1].ref.note_id if there else FIRST)
         note = Note(
             NoteRef(owner, named, note_id), caller.user_id, request.text, request.score, caller.client_id
         )
-        there = table.read.notes(group_id, owner, first=named, last=named, limit=NOTES_PER_ENTRY_MAX)
-        if len(list(there)) >= NOTES_PER_ENTRY_MAX:
-            raise ConflictError(f"an entry has at most {NOTES_PER_ENTRY_MAX} notes", reason="too_many_notes")
         writes = [
             *once.record(group_id, conversation_id, note),
             actions.note.put(group_id, note),
