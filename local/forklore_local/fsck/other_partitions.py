@@ -183,7 +183,8 @@ def _jobs(tree: Tree) -> Iterator[Implied]:
         yield Implied(keys.job(JobKind.TRANSFER, tree.group_id), needed=tree.is_kept)
     if group.spreading is not None:
         yield Implied(keys.job(JobKind.MEMBERS, tree.group_id), needed=tree.is_kept)
-    for conversation_id in tree.remnants:
+    # A live one may have a job if it was in the trash: what it has started still comes back.
+    for conversation_id in {**tree.remnants, **(tree.conversations if group.children else {})}:
         yield Implied(keys.job(JobKind.PRUNE, tree.group_id, conversation_id), needed=False)
 
 

@@ -156,6 +156,11 @@ class Found:
     def head(self, group_id: str, conversation_id: str) -> Head | None:
         return self._value(keys.head(group_id, conversation_id), items.head)
 
+    def answer_id(self, key: Key) -> str | None:
+        """Return the answer that an item names."""
+        item = self._items.get(key)
+        return items.answer_id(item) if item else None
+
     def is_open(self, group_id: str, conversation_id: str) -> bool:
         """Tell whether a HEAD was read, and is not shut."""
         item = self._items.get(keys.head(group_id, conversation_id))

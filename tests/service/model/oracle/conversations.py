@@ -79,7 +79,7 @@ class Conversations(Deleting):
 
     def promote_conversation(self, r: Request, _chosen: Json) -> Outcome:
         opened = self._opened(r, minimum="writer")
-        opened.tree.current = opened
+        opened.tree.promote(opened)
         return 204, None
 
     def list_forks(self, r: Request, _chosen: Json) -> Outcome:

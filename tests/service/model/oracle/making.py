@@ -45,7 +45,7 @@ class Making(Attachments, Pointers):
     def _point_at(self, r: Request, to: Conversation, *, is_new: bool) -> None:
         """Let a conversation become the current branch, and take a name if it is new."""
         if r.given.get("promote"):
-            to.tree.current = to
+            to.tree.promote(to)
         if is_new:
             self._move_name(r, to)
 

@@ -24,7 +24,8 @@ class Tree:
     """A fork tree. levels, since: by member. transfer: the pending transfer, or empty.
 
     archived: who has archived it. copied: the members whom a child has from its parent.
-    deleted_with: if it is in the trash, the tree that was deleted: itself, or what had started it.
+    deleted_with: if it is in the trash, what was deleted: the tree itself, or the tree or branch
+    that had started it. promotions: how often a branch was made the current one.
     """
 
     levels: dict[str, str]
@@ -33,7 +34,8 @@ class Tree:
     transfer: dict[str, str] = field(default_factory=dict)
     archived: set[str] = field(default_factory=set)
     copied: set[str] = field(default_factory=set)
-    deleted_with: "Tree | None" = None
+    deleted_with: "Tree | Conversation | None" = None
+    promotions: int = 0
     all: "list[Conversation]" = field(default_factory=list)
     """Its conversations, the root first, also the removed ones."""
     current: "Conversation | None" = None
@@ -74,6 +76,17 @@ class Tree:
         removed.is_removed = True
         if removed is self.current:
             self.current = next(iter([c for c in self.all[:1] if not c.is_removed] + self.live()), None)
+            removed.gave_way = self.current, self.promotions
+
+    def bring_back(self, removed: "Conversation") -> None:
+        """Undo a removal. The branch is the current one again if no other was made that since."""
+        removed.is_removed = removed.is_trashed = False
+        if removed.gave_way == (self.current, self.promotions):
+            self.current = removed
+
+    def promote(self, one: "Conversation") -> None:
+        self.current = one
+        self.promotions += 1
 
 
 @dataclass(eq=False)
@@ -81,7 +94,9 @@ class Conversation:
     """A root, or a fork that shows the first entries of its source.
 
     said: its other fields. titled_by: whose words the title is. previewed: what the preview shows.
-    changes: how often somebody has changed what is said of it.
+    changes: how often somebody has changed what is said of it. is_trashed: whether it was removed
+    and can be restored. gave_way: what became the current branch when it was removed as that, with
+    the promotions until then.
     """
 
     id: str
@@ -96,6 +111,8 @@ class Conversation:
     previewed: Entry | None = None
     totals: Json = field(default_factory=lambda: dict.fromkeys(("entries", *COUNTED), Decimal()))
     is_removed: bool = False
+    is_trashed: bool = False
+    gave_way: "tuple[Conversation | None, int] | None" = None
 
     @property
     def are_ids_known(self) -> bool:

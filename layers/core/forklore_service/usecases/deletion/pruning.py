@@ -16,6 +16,7 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import ActionKind
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
+from forklore_service.usecases.deletion.branch_trash import move_children
 from forklore_service.usecases.deletion.cascade import ERASED_AT_ONCE, erase_entries, seconds_left
 from forklore_service.usecases.deletion.closing_trees import close_children, in_batches
 from forklore_service.usecases.shared.answer_logs import AnswerRef, delete_log
@@ -36,6 +37,9 @@ def advance_prune(table: Table, queue: Queue, group_id: str, conversation_id: st
     remnant = found.remnant(group_id, conversation_id)
     if job is None or (group is not None and not group.is_kept):
         return None  # the deletion of the tree removes its jobs, too
+    if group is not None and (remnant is None or remnant.in_trash):
+        move_children(table, queue, group_id, conversation_id)
+        return None
     if group is None or remnant is None:
         gone = actions.remnant.check(group_id, conversation_id, is_there=False)
         table.try_commit([gone, actions.job.delete(JobKind.PRUNE, group_id, conversation_id)])
@@ -70,13 +74,15 @@ def _last_fork(table: Table, group_id: str, conversation_id: str, *, apart_s: fl
     """Return the record of a fork that shows the most of a removed branch; None if there is none.
 
     A removal moves the record of a fork from TREE to GONE, and a Query in the middle of that may
-    see neither. A fork is removed once. So one of two Queries, some seconds apart, sees its record.
+    see neither. A fork is removed for good once, and has both records while it is in the trash. So
+    one of two Queries, some seconds apart, sees its record.
     """
     last: ForkRecord | None = None
     for look in range(2):
         if look:
             table.wait(apart_s)
-        for record in table.read.fork_records(group_id, conversation_id, newest_first=True, limit=1):
+        rows = table.read.fork_records(group_id, conversation_id, newest_first=True, limit=1, kept=True)
+        for record in rows:
             last = record if last is None or record.stop >= last.stop else last
     return last
 
