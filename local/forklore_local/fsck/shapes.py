@@ -131,7 +131,7 @@ SHAPES = {
     ),
     Kind.REF: _shape(),
     Kind.USER_FILE: _shape("file:S", "size:N"),
-    Kind.JOB: _shape("", "createdAt:S holder:S leasedUntil:S nonce:S"),
+    Kind.JOB: _shape("", "createdAt:S holder:S leasedUntil:S nonce:S moves:S"),
     Kind.ERASURE: _shape(
         "pseudonym:S createdAt:S trees:N memberships:N entries:N passes:N",
         "finishedAt:S userId:S changes:N notBefore:S changesBefore:N waits:BOOL places:S step:N",

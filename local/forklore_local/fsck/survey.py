@@ -138,9 +138,9 @@ class Survey:
             tree.gone.update(long_unknown(tree, self.now_s))
         for key in self.jobs:
             _, group_id, conversation_id, _ = keys.in_job(key.sort)
-            tree = self.trees.get(group_id)
-            if conversation_id is not None and tree is not None and not tree.is_in_trash(conversation_id):
-                tree.to_prune.add(conversation_id)
+            if conversation_id is not None and group_id in self.trees:
+                of = self.trees[group_id]
+                of.to_prune |= set() if of.is_in_trash(conversation_id) else {conversation_id}
         for record in self.records:
             if record.group_id in self.trees and self._is_retired(record.conversation_id):
                 self.trees[record.group_id].gone.add(record.conversation_id)

@@ -318,12 +318,21 @@ class ClientContext(NamedTuple):
     entries: int
 
 
+class Moves(StrEnum):
+    """Where what a branch has started is moved: into the trash with it, or back after it."""
+
+    INTO_TRASH = "trash"
+    BACK = "back"
+
+
 class Job(NamedTuple):
     """Work in progress on a tree, or on one conversation of a tree.
 
     created_at: when the work was requested. leased_until: when its lease ends. holder: a nonce of
     the worker that took the lease; None before the first one.
     nonce: changes whenever the pruning of a branch is requested again.
+    moves: what is done about a branch instead, since `created_at`, which is then in the trash under
+    the same nonce, or live again.
     """
 
     name: JobName
@@ -331,3 +340,4 @@ class Job(NamedTuple):
     leased_until: str | None
     holder: str | None = None
     nonce: str | None = None
+    moves: Moves | None = None

@@ -49,6 +49,7 @@ from forklore_service.domain.tree import (
     Job,
     Member,
     MemberChange,
+    Moves,
     Pointer,
     TreeRow,
 )
@@ -501,11 +502,13 @@ def job_item(
     created_at: str,
     due: str | None = None,
     nonce: str | None = None,
+    moves: Moves | None = None,
     leased_until: str = FREE,
 ) -> Item:
     """Return a JOB. created_at: when the work began. leased_until: FREE if nobody holds it."""
     name = JobName(kind, group_id, conversation_id, due)
-    return _item(keys.job(*name), _JOB.attributes(Job(name, created_at, leased_until, nonce=nonce)))
+    job = Job(name, created_at, leased_until, nonce=nonce, moves=moves)
+    return _item(keys.job(*name), _JOB.attributes(job))
 
 
 def job(item: Item) -> Job:

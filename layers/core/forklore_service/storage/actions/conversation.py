@@ -282,15 +282,16 @@ def check_exists(group_id: str, conversation_id: str, *, last: EntryId | None = 
     return _check_head(ActionKind.NAMED_HEAD, group_id, conversation_id, last)
 
 
-def check_not_removed(conversation: Conversation) -> Action:
+def check_not_removed(conversation: Conversation, *, starts: bool = False) -> Action:
     """Check that a conversation of a live tree was not removed.
 
-    TREE is there as long as HEAD is, and no append writes to it. In the trash it has a mark.
+    TREE is there as long as HEAD is, and no append writes to it. In the trash it has a mark. A fork
+    that comes late to that is as one that was made before. starts: whether a child is started.
     """
     return action.check(
         ActionKind.TREE,
         keys.tree_row(conversation.group_id, conversation.created_at, conversation.conversation_id),
-        f"{IS_THERE} AND {IS_NOT_KEPT}",
+        f"{IS_THERE} AND {IS_NOT_KEPT}" if starts else IS_THERE,
         of=conversation.conversation_id,
     )
 
@@ -317,13 +318,13 @@ def _check_head(kind: ActionKind, group_id: str, conversation_id: str, last: Ent
 
 
 def remove(conversation: Conversation, *, answer_id: str | None) -> list[Action]:
-    """Delete HEAD, CONV and TREE of a branch that is there, also in the trash, and block its id.
+    """Delete HEAD, CONV and TREE of a branch that is there, and block its id.
 
     answer_id: the answer that HEAD must still name; None: it must name none.
     The rest is for the worker.
     """
     conv, head, tree = _keys_of(conversation)
-    seen = f"{IS_THERE} AND attribute_not_exists(#answer)" if answer_id is None else "#answer = :seen"
+    seen = f"{IS_OPEN} AND attribute_not_exists(#answer)" if answer_id is None else "#answer = :seen"
     return [
         block_id(conversation.conversation_id, conversation.group_id),
         action.delete(
@@ -338,32 +339,46 @@ def remove(conversation: Conversation, *, answer_id: str | None) -> list[Action]
     ]
 
 
+def remove_kept(conversation: Conversation) -> list[Action]:
+    """Delete HEAD, CONV and TREE of a branch that is in the trash.
+
+    The same transaction checks that it is.
+    """
+    conv, head, tree = _keys_of(conversation)
+    return [
+        action.delete(ActionKind.HEAD, head, of=conversation.conversation_id),
+        action.delete(ActionKind.CONVERSATION, conv),
+        action.delete(ActionKind.TREE, tree),
+    ]
+
+
 def keep(conversation: Conversation, *, at: str) -> list[Action]:
     """Hide HEAD, CONV and TREE of a branch that is open, and block its id: it is in the trash.
 
     HEAD names no owner there, because no transfer would change that.
     """
     conv, head, tree = _keys_of(conversation)
-    mark, marked = "SET #kept = :kept", {":kept": text(at)}
+    mark, marked = "#kept = :kept", {":kept": text(at)}
     return [
         block_id(conversation.conversation_id, conversation.group_id),
         action.update(
             ActionKind.HEAD,
             head,
-            f"{mark}, #shut = #last REMOVE #last, #owner",
+            f"SET #shut = #last, {mark} REMOVE #last, #owner",
             of=conversation.conversation_id,
             condition=IS_OPEN,
             values=marked,
         ),
-        action.update(ActionKind.CONVERSATION, conv, mark, values=marked),
-        action.update(ActionKind.TREE, tree, mark, values=marked),
+        action.update(ActionKind.CONVERSATION, conv, f"SET {mark}", values=marked),
+        action.update(ActionKind.TREE, tree, f"SET {mark}", values=marked),
     ]
 
 
 def bring_back(conversation: Conversation, *, owner: str, nonce: str) -> list[Action]:
     """Show HEAD, CONV and TREE of a branch in the trash again, as they were, and its id.
 
-    owner: the tree's as it is now.
+    If HEAD is still shut and the version of the tree is the one that was read, as the same
+    transaction checks, the branch is there since that removal. owner: the tree's as it is now.
     """
     conv, head, tree = _keys_of(conversation)
     mark = "REMOVE #kept"
@@ -379,8 +394,8 @@ def bring_back(conversation: Conversation, *, owner: str, nonce: str) -> list[Ac
             condition="attribute_exists(#shut)",
             values={":owner": text(owner)},
         ),
-        action.update(ActionKind.CONVERSATION, conv, mark, condition=IS_THERE),
-        action.update(ActionKind.TREE, tree, mark, condition=IS_THERE),
+        action.update(ActionKind.CONVERSATION, conv, mark),
+        action.update(ActionKind.TREE, tree, mark),
     ]
 
 

@@ -387,22 +387,21 @@ def remove_branch(tree: Group, *, current: str | None, at: str, trashes: bool = 
     change = "ADD #conversations :less, #version :one SET #usedAt = :at"
     values = {":less": number(-1), ":one": number(1), ":at": text(at)}
     if trashes:
-        change = change.replace("ADD ", "ADD #trashedBranches :one, ")
+        change = change.replace(" SET", ", #trashedBranches :one SET")
     return _count_branch(tree, change, values, current)
 
 
 def restore_branch(tree: Group, *, current: str | None, at: str) -> Action:
-    """Count a branch more in a tree that is live, unchanged as for its removal, and has room.
+    """Count a branch more in a tree that is live and unchanged, as for its removal.
 
     current: the branch, if it becomes the current one again. at: the time now.
     """
     change = "ADD #conversations :one, #version :one, #trashedBranches :less SET #usedAt = :at"
     values = {":less": number(-1), ":one": number(1), ":at": text(at)}
-    room, most = " AND #conversations < :most", {":most": number(CONVERSATIONS_MAX)}
-    return _count_branch(tree, change, {**values, **most}, current, room)
+    return _count_branch(tree, change, values, current)
 
 
-def _count_branch(tree: Group, change: str, values: Values, current: str | None, also: str = "") -> Action:
+def _count_branch(tree: Group, change: str, values: Values, current: str | None) -> Action:
     is_current_as_read, values_as_read = _current_as_read(tree)
     if current is not None:
         change += ", #current = :next REMOVE #promotedBy"
@@ -411,7 +410,7 @@ def _count_branch(tree: Group, change: str, values: Values, current: str | None,
         ActionKind.GROUP,
         keys.group(tree.group_id),
         change,
-        condition=f"{_IS_LIVE_AS_READ} AND {is_current_as_read} AND #children = :children{also}",
+        condition=f"{_IS_LIVE_AS_READ} AND {is_current_as_read} AND #children = :children",
         values={
             **values,
             **_live_as_read(tree),
@@ -422,14 +421,9 @@ def _count_branch(tree: Group, change: str, values: Values, current: str | None,
 
 
 def empty_branch(group_id: str) -> Action:
-    """Count a branch less that is in the trash of a tree that is kept."""
-    return action.update(
-        ActionKind.GROUP,
-        keys.group(group_id),
-        "ADD #trashedBranches :less",
-        condition=_IS_KEPT,
-        values={":less": number(-1), **_KEPT},
-    )
+    """Count a branch less in the trash of a tree. The same transaction checks that it is there."""
+    change, values = "ADD #trashedBranches :less", {":less": number(-1)}
+    return action.update(ActionKind.GROUP, keys.group(group_id), change, values=values)
 
 
 def uncount_child(parent_group_id: str) -> Action:

@@ -4,7 +4,7 @@ from forklore_service.domain import keys
 from forklore_service.domain.remnants import Remnant
 from forklore_service.storage import items, schema
 from forklore_service.storage.actions import action
-from forklore_service.storage.actions.action import IS_NEW, IS_THERE, Action, ActionKind, Values
+from forklore_service.storage.actions.action import IS_NEW, IS_THERE, Action, ActionKind
 from forklore_service.storage.items import text
 
 
@@ -38,35 +38,27 @@ def check(group_id: str, conversation_id: str, *, is_there: bool) -> Action:
     )
 
 
-def check_trashed(remnant: Remnant) -> Action:
-    """Check that a branch is in the trash since the removal that was read."""
-    condition, values = _since(remnant)
-    key = keys.remnant(remnant.group_id, remnant.conversation_id)
-    return action.check(ActionKind.REMNANT, key, condition, values=values)
+def check_trashed(group_id: str, conversation_id: str, *, nonce: str) -> Action:
+    """Check that a branch is in the trash since the removal with this nonce."""
+    key, condition = keys.remnant(group_id, conversation_id), "#nonce = :since"
+    return action.check(ActionKind.REMNANT, key, condition, values={":since": text(nonce)})
 
 
-def restore(remnant: Remnant) -> Action:
-    """Note that a branch is no remnant, if it is in the trash since the removal that was read."""
-    condition, values = _since(remnant)
-    key = keys.remnant(remnant.group_id, remnant.conversation_id)
-    return action.delete(ActionKind.REMNANT, key, condition=condition, values=values)
-
-
-def empty(remnant: Remnant, *, answer_id: str | None) -> Action:
+def empty(remnant: Remnant, *, answer_id: str | None, nonce: str) -> Action:
     """Take a branch out of the trash that is there since the removal that was read.
 
-    answer_id: the answer that was being written in it.
+    answer_id: the answer that was being written in it. nonce: a new one, because nobody else does
+    that then.
     """
-    condition, values = _since(remnant)
-    change = f"REMOVE #{schema.TREE_PARTITION_KEY}, #{schema.TREE_SORT_KEY}, #successor, #promotions"
+    sets, values = "#nonce = :nonce", {":since": text(remnant.nonce), ":nonce": text(nonce)}
     if answer_id is not None:
-        change += " SET #answer = :answer"
-        values = {**values, ":answer": text(answer_id)}
-    key = keys.remnant(remnant.group_id, remnant.conversation_id)
-    return action.update(ActionKind.REMNANT, key, change, condition=condition, values=values)
-
-
-def _since(remnant: Remnant) -> tuple[str, Values]:
-    """Return the condition that a branch is in the trash from the same removal, and its values."""
-    condition = f"attribute_exists(#{schema.TREE_PARTITION_KEY}) AND #nonce = :since"
-    return condition, {":since": text(remnant.nonce)}
+        sets += ", #answer = :answer"
+        values[":answer"] = text(answer_id)
+    removes = f"#{schema.TREE_PARTITION_KEY}, #{schema.TREE_SORT_KEY}, #successor, #promotions"
+    return action.update(
+        ActionKind.REMNANT,
+        keys.remnant(remnant.group_id, remnant.conversation_id),
+        f"SET {sets} REMOVE {removes}",
+        condition="#nonce = :since",
+        values=values,
+    )

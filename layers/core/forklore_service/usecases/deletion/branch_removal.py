@@ -13,7 +13,7 @@ from forklore_service.domain import access, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.model import Caller
 from forklore_service.domain.remnants import Remnant
-from forklore_service.domain.tree import WAIT_SECONDS, Group
+from forklore_service.domain.tree import WAIT_SECONDS, Group, Moves
 from forklore_service.errors import ForbiddenError, UnavailableError
 from forklore_service.storage import actions
 from forklore_service.storage.actions import Action, ActionKind
@@ -22,7 +22,9 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.branch_trash import (
     child_ids,
     empty_branch,
+    job_of_moves,
     move_children,
+    moving,
     trashed_branch,
 )
 from forklore_service.usecases.deletion.closing_trees import close_children
@@ -59,19 +61,19 @@ def remove_branch(
     that has started trees that are live or in the trash, if the caller is not the owner.
     """
     nonce, group_id = table.nonce(), ""
-    finish = partial(_finish, table, queue, conversation_id, is_trashed=days > 0, wait_s=wait_s)
+    finish = partial(_finish, table, queue, conversation_id, nonce=nonce, trashes=days > 0, wait_s=wait_s)
     for attempt in attempts(table, CHANGE):
         found = look_up(table, conversation_id, caller=caller)
         loaded = found.loaded
-        if loaded is None and attempt and _is_removed_by(table, group_id, conversation_id, nonce):
-            return finish(group_id, has_children=True)
-        trashed = None
-        if loaded is None and days == 0:
-            trashed = trashed_branch(table, found, caller, conversation_id)
-        if trashed is not None:
-            if empty_branch(table, queue, trashed):
-                return True
-            continue
+        removed = _removed_by(table, group_id, conversation_id, nonce) if not loaded and attempt else None
+        if removed is not None:
+            return finish(group_id, has_children=True, at=removed.removed_at)
+        trashed = trashed_branch(table, found, caller, conversation_id) if not loaded and not days else None
+        if trashed is not None and empty_branch(table, queue, trashed):
+            return True
+        pointer = found.found.pointer(conversation_id, now_s=table.now_s()) if not loaded else None
+        if trashed is not None or (pointer is not None and pointer.is_resting and not days and not attempt):
+            continue  # it may be live again meanwhile
         if loaded is None:
             old = deleting_group(table, found, caller, conversation_id)
             return finish_deletion(
@@ -100,8 +102,7 @@ def remove_branch(
         refused = table.try_commit(parts)
         if refused is None:
             note_use_of(table, loaded, at=at)
-            has_children = group.children > 0
-            return finish(group_id, has_children=has_children)
+            return finish(group_id, has_children=group.children > 0, at=at)
         if refused.has(ActionKind.MEMBER):
             raise ForbiddenError("this needs the access level 'manager'")
         # Refused: the tree, its current branch or the answer in this one has changed. Decide again.
@@ -125,18 +126,20 @@ def _parts(
         )
     member = actions.member.check(group.group_id, caller.user_id, AccessLevel.MANAGER)
     current = _oldest_other(table, loaded) if group.current == conversation.conversation_id else None
-    job = actions.job.put_prune(group.group_id, conversation.conversation_id, at=at, nonce=nonce)
-    removed = actions.conversation.remove(conversation, answer_id=answer_id)
     if trashes:
         remnant = remnant._replace(in_trash=True, successor=current, promotions=group.promotions)
         removed = actions.conversation.keep(conversation, at=at)
+        job = job_of_moves(group, conversation.conversation_id, Moves.INTO_TRASH, at=at, nonce=nonce)
+    else:
+        removed = actions.conversation.remove(conversation, answer_id=answer_id)
+        job = [actions.job.put_prune(group.group_id, conversation.conversation_id, at=at, nonce=nonce)]
     return [
         actions.group.remove_branch(group, current=current, at=at, trashes=trashes),
         *([actions.conversation.check_exists(group.group_id, current)] if current else []),
         *([member] if is_manager else []),
         *removed,
         actions.remnant.put(remnant),
-        *([] if trashes and group.children == 0 else [job]),
+        *job,
     ]
 
 
@@ -161,11 +164,11 @@ def _oldest_other(table: Table, loaded: LoadedConversation) -> str:
     return other
 
 
-def _is_removed_by(table: Table, group_id: str, conversation_id: str, nonce: str) -> bool:
-    """Tell whether an earlier attempt of this request, with a lost answer, removed the branch."""
+def _removed_by(table: Table, group_id: str, conversation_id: str, nonce: str) -> Remnant | None:
+    """Return the branch if an earlier attempt of this request, with a lost answer, removed it."""
     found = table.get([keys.remnant(group_id, conversation_id)])
     remnant = found.remnant(group_id, conversation_id)
-    return remnant is not None and remnant.nonce == nonce
+    return remnant if remnant is not None and remnant.nonce == nonce else None
 
 
 def _finish(
@@ -174,21 +177,25 @@ def _finish(
     conversation_id: str,
     group_id: str,
     *,
+    at: str,
+    nonce: str,
     has_children: bool,
-    is_trashed: bool,
+    trashes: bool,
     wait_s: int,
 ) -> bool:
     """Close the children of a removed branch and announce its pruning.
 
-    Those of a branch in the trash go there, too. Return whether all of them are closed.
-    has_children: whether there may be any.
+    Those of a branch in the trash go there, too. Return whether all of them are closed. at, nonce:
+    of the removal. has_children: whether there may be any.
     """
     table.cache.forget(conversation_id)
     announced = [(group_id, conversation_id)]
     try:
-        if is_trashed:
-            if has_children:
-                move_children(table, queue, group_id, conversation_id)
+        if trashes and has_children:
+            move_children(
+                table, queue, moving(group_id, conversation_id, Moves.INTO_TRASH, at=at, nonce=nonce)
+            )
+        if trashes:
             return True
         if has_children:
             child_keys = table.read.child_keys(group_id, conversation_id)

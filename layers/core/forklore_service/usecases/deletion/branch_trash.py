@@ -11,32 +11,45 @@ back.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from forklore_service.domain import keys
 from forklore_service.domain.access import AccessLevel
-from forklore_service.domain.model import Caller, Conversation, JobKind
+from forklore_service.domain.keys import JobName
+from forklore_service.domain.model import Caller, Conversation, Head, JobKind
 from forklore_service.domain.remnants import Remnant
-from forklore_service.domain.tree import Group, State
+from forklore_service.domain.tree import Group, Job, Moves, State
 from forklore_service.errors import ConflictError, ForkLimitError, UnavailableError
 from forklore_service.storage import actions
+from forklore_service.storage.actions import Action
 from forklore_service.storage.actions.group import CONVERSATIONS_MAX
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.counted_items import all_child_keys
-from forklore_service.usecases.deletion.tree_trash import not_in_trash, restore_tree, shut_tree
-from forklore_service.usecases.shared.loading import LookUp, level_of
+from forklore_service.usecases.deletion.tree_trash import restore_tree, shut_tree
+from forklore_service.usecases.shared.loading import ConversationDetails, LookUp, level_of
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 from forklore_service.usecases.shared.use import note_use
 
 
 class TrashedBranch(NamedTuple):
-    """A branch in the trash as it was read. answer_id: the answer that is being written in it."""
+    """A branch in the trash as it was read. level, is_archived: as a caller may see it."""
 
     group: Group
     remnant: Remnant
     conversation: Conversation
-    answer_id: str | None
+    head: Head
+    level: AccessLevel | None = None
+    is_archived: bool = False
+
+    def details(self, current: str, *, now_s: int) -> ConversationDetails:
+        """Return the branch as the caller sees it once it is live. current: the branch of then."""
+        assert self.level is not None, "shown to a member only"
+        group = self.group._replace(promoted=current)
+        return ConversationDetails.of(
+            self.conversation, self.head, group, self.level, is_archived=self.is_archived, now_s=now_s
+        )
 
 
 def child_ids(table: Table, group: Group, conversation_id: str) -> list[str]:
@@ -46,65 +59,72 @@ def child_ids(table: Table, group: Group, conversation_id: str) -> list[str]:
     return [keys.list_key(child_key.sort).conversation_id for child_key in child_keys]
 
 
-def move_children(table: Table, queue: Queue, group_id: str, conversation_id: str) -> None:
-    """Do the job of a branch that is in the trash or live: move what it has started there, too.
+def job_of_moves(group: Group, conversation_id: str, moves: Moves, *, at: str, nonce: str) -> list[Action]:
+    """Return the action that notes the move of what a branch has started, if there may be any.
 
-    Raises UnavailableError; then a worker goes on.
+    group: the tree as it was read. The same transaction checks that it has as many children.
     """
-    job_key = keys.job(JobKind.PRUNE, group_id, conversation_id)
+    if not group.children:
+        return []
+    return [actions.job.put_prune(group.group_id, conversation_id, at=at, nonce=nonce, moves=moves)]
+
+
+def moving(group_id: str, conversation_id: str, moves: Moves, *, at: str, nonce: str) -> Job:
+    """Return the job that `job_of_moves` notes."""
+    name = JobName(JobKind.PRUNE, group_id, conversation_id)
+    return Job(name, at, None, nonce=nonce, moves=moves)
+
+
+def move_children(table: Table, queue: Queue, job: Job) -> None:
+    """Do a job that moves what a branch has started, into the trash or back.
+
+    Nothing is moved once the branch or its tree is deleted or restored again. Raises
+    UnavailableError; then a worker goes on.
+    """
+    group_id, conversation_id = job.name.group_id, job.name.conversation_id or ""
+    move = partial(_trash if job.moves is Moves.INTO_TRASH else _restore, table, job)
     try:
-        found = table.get([job_key, keys.group(group_id), keys.remnant(group_id, conversation_id)])
-        job, group = found.job(job_key), found.group(group_id)
-        remnant = found.remnant(group_id, conversation_id)
-        if group is None or job is None:
-            return
-        if remnant is None:
-            still = actions.remnant.check(group_id, conversation_id, is_there=False)
-            _restore_children(table, group, conversation_id)
-        elif remnant.in_trash:
-            still = actions.remnant.check_trashed(remnant)
-            _trash_children(table, group, remnant)
-        else:
-            return
-        table.try_commit([still, actions.job.delete_prune(job)])
+        group = table.get([keys.group(group_id)]).group(group_id)
+        if group is not None:
+            for _ in table.side_by_side(move, child_ids(table, group, conversation_id)):
+                pass
+        table.try_commit([actions.job.delete_prune(job)])
     except UnavailableError:
         queue.announce_prunes([(group_id, conversation_id)])
         raise
 
 
-def _trash_children(table: Table, group: Group, remnant: Remnant) -> None:
+def _trash(table: Table, job: Job, child_id: str) -> None:
+    """Put a tree into the trash with the branch that has started it."""
+    _, group_id, conversation_id, _ = job.name
+    at, nonce = job.created_at or "", job.nonce or ""
+    table.try_commit(
+        [
+            actions.group.trash_with(child_id, at=at),
+            actions.remnant.check_trashed(group_id, conversation_id or "", nonce=nonce),
+            actions.job.put(JobKind.DELETION, child_id, at=table.now()),
+        ]
+    )
+    child = table.get([keys.group(child_id)]).group(child_id)
+    if child is not None and child.state is State.TRASHED and child.cascaded and child.trashed_at == at:
+        shut_tree(table, child, last=child_id)
 
-    def trash(child_id: str) -> None:
-        with_it = actions.group.trash_with(child_id, at=remnant.removed_at)
-        still, job = actions.remnant.check_trashed(remnant), JobKind.DELETION
-        table.try_commit([with_it, still, actions.job.put(job, child_id, at=table.now())])
-        child = table.get([keys.group(child_id)]).group(child_id)
-        is_there = child is not None and child.state is State.TRASHED and child.cascaded
-        if child is not None and is_there and child.trashed_at == remnant.removed_at:
-            shut_tree(table, child, last=child_id)
 
-    for _ in table.side_by_side(trash, child_ids(table, group, remnant.conversation_id)):
-        pass
-
-
-def _restore_children(table: Table, group: Group, conversation_id: str) -> None:
-
-    def restore(child_id: str) -> None:
-        child = table.get([keys.group(child_id)]).group(child_id)
-        if child is not None and child.state is State.TRASHED and child.cascaded:
-            begun = [
-                actions.group.begin_restoring(child),
-                actions.job.put(JobKind.DELETION, child_id, at=table.now()),
-                actions.group.check_live(group.group_id),
-                actions.conversation.check_exists(group.group_id, conversation_id),
-            ]
-            if table.try_commit(begun) is None:
-                child = child._replace(state=State.RESTORING)
-        if child is not None and child.state is State.RESTORING:
-            restore_tree(table, child)
-
-    for _ in table.side_by_side(restore, child_ids(table, group, conversation_id)):
-        pass
+def _restore(table: Table, job: Job, child_id: str) -> None:
+    """Bring back a tree that went into the trash with the branch that has started it."""
+    _, group_id, conversation_id, _ = job.name
+    child = table.get([keys.group(child_id)]).group(child_id)
+    if child is not None and child.state is State.TRASHED and child.cascaded:
+        begun = [
+            actions.group.begin_restoring(child),
+            actions.job.put(JobKind.DELETION, child_id, at=table.now()),
+            actions.group.check_live(group_id),
+            actions.conversation.check_exists(group_id, conversation_id or ""),
+        ]
+        if table.try_commit(begun) is None:
+            child = child._replace(state=State.RESTORING)
+    if child is not None and child.state is State.RESTORING:
+        restore_tree(table, child)
 
 
 def trashed_branches(table: Table, group: Group) -> Iterator[tuple[Remnant, Conversation]]:
@@ -119,53 +139,56 @@ def trashed_branches(table: Table, group: Group) -> Iterator[tuple[Remnant, Conv
 
 def restore_branch(
     table: Table, queue: Queue, *, caller: Caller, looked_up: LookUp, conversation_id: str
-) -> None:
+) -> ConversationDetails | None:
     """Restore a branch that is in the trash, and what went there with it.
 
+    Return None if it is not there, or not any more, or the caller could not remove it.
     It is the tree's current branch again if it was, and nothing was promoted since. looked_up: the
-    result of a look-up that found nothing live. Raises NotFoundError if it is not there, or the
-    caller could not remove it; ConflictError if its tree is in the trash, too; ForkLimitError if
-    the tree is full; UnavailableError if a worker still has to bring back what it has started.
+    result of a look-up that found nothing live. Raises ConflictError if its tree is in the trash,
+    too; ForkLimitError if the tree is full; UnavailableError if a worker still has to bring back
+    what it has started.
     """
-    for attempt in attempts(table, CHANGE):
+    group_id = ""
+    for _ in attempts(table, CHANGE):
         found = trashed_branch(table, looked_up, caller, conversation_id)
-        if found is None and attempt:
-            return  # an earlier attempt has restored it, or somebody has
         if found is None:
-            raise not_in_trash(conversation_id)
-        group, remnant = found.group, found.remnant
+            # An earlier attempt may have restored it.
+            queue.announce_prunes([(group_id, conversation_id)] if group_id else [])
+            return None
+        group, remnant, group_id = found.group, found.remnant, found.group.group_id
         if not group.is_live:
             raise ConflictError("the branch's tree is deleted; restore that first", reason="parent_deleted")
         if group.conversations >= CONVERSATIONS_MAX:
             raise ForkLimitError(f"a fork tree has at most {CONVERSATIONS_MAX} conversations")
         was_current = remnant.successor == group.current and remnant.promotions == group.promotions
-        at, has_children = table.now(), group.children > 0
         current = conversation_id if was_current else None
-        job = actions.job.put_prune(group.group_id, conversation_id, at=at, nonce=table.nonce())
+        at, nonce = table.now(), table.nonce()
         writes = [
             actions.group.restore_branch(group, current=current, at=at),
-            *actions.conversation.bring_back(found.conversation, owner=group.owner, nonce=table.nonce()),
-            actions.remnant.restore(remnant),
-            *([job] if has_children else []),
+            *actions.conversation.bring_back(found.conversation, owner=group.owner, nonce=nonce),
+            actions.remnant.delete(remnant),
+            *job_of_moves(group, conversation_id, Moves.BACK, at=at, nonce=nonce),
         ]
         if table.try_commit(writes) is None:
             table.cache.forget(conversation_id)
             created_at, was = group.created_at, remnant.removed_at
             note_use(table, group.group_id, tree_created_at=created_at, was=was, at=at)
-            if has_children:
-                move_children(table, queue, group.group_id, conversation_id)
-            return
+            if group.children:
+                job = moving(group.group_id, conversation_id, Moves.BACK, at=at, nonce=nonce)
+                move_children(table, queue, job)
+            return found.details(current or group.current, now_s=table.now_s())
     raise UnavailableError("the conversation keeps changing; try again")
 
 
 def empty_branch(table: Table, queue: Queue, found: TrashedBranch) -> bool:
     """End the wait of a branch that is in the trash as it was read. Return whether it has ended."""
     group_id, conversation_id = found.group.group_id, found.conversation.conversation_id
+    nonce, answer = table.nonce(), found.head.answer
     writes = [
         actions.group.empty_branch(group_id),
-        *actions.conversation.remove(found.conversation, answer_id=found.answer_id),
-        actions.remnant.empty(found.remnant, answer_id=found.answer_id),
-        actions.job.put_prune(group_id, conversation_id, at=table.now(), nonce=table.nonce()),
+        *actions.conversation.remove_kept(found.conversation),
+        actions.remnant.empty(found.remnant, answer_id=answer.answer_id if answer else None, nonce=nonce),
+        actions.job.put_prune(group_id, conversation_id, at=table.now(), nonce=nonce),
     ]
     if table.try_commit(writes) is not None:
         return False
@@ -186,24 +209,28 @@ def trashed_branch(
     if found is None or not found.group.is_kept:
         return None
     group = found.group
-    level = level_of(table.get([keys.member(group.group_id, caller.user_id)]), group.group_id, caller)
+    seen = table.get([keys.member(group.group_id, caller.user_id)])
+    level, member = level_of(seen, group.group_id, caller), seen.member(group.group_id, caller.user_id)
     has_children = group.children > 0 and bool(child_ids(table, group, conversation_id))
     needed = AccessLevel.OWNER if has_children else AccessLevel.MANAGER
-    return found if level is not None and level.implies(needed) else None
+    if level is None or not level.implies(needed):
+        return None
+    is_archived = member is not None and member.is_archived and not caller.bypasses_membership
+    return found._replace(level=level, is_archived=is_archived)
 
 
 def read_branch(table: Table, group_id: str, conversation_id: str) -> TrashedBranch | None:
     """Return a branch that is in the trash; None if it is not there."""
-    head = keys.head(group_id, conversation_id)
     wanted = [
         keys.group(group_id),
         keys.remnant(group_id, conversation_id),
         keys.conversation(group_id, conversation_id),
-        head,
+        keys.head(group_id, conversation_id),
     ]
     found = table.get(wanted, kept=True)
     group, remnant = found.group(group_id), found.remnant(group_id, conversation_id)
     conversation = found.conversation(group_id, conversation_id)
     if group is None or remnant is None or not remnant.in_trash or conversation is None:
         return None
-    return TrashedBranch(group, remnant, conversation, found.answer_id(head))
+    head = found.kept_head(group_id, conversation_id, owner=group.owner)
+    return TrashedBranch(group, remnant, conversation, head) if head else None

@@ -37,8 +37,8 @@ def advance_prune(table: Table, queue: Queue, group_id: str, conversation_id: st
     remnant = found.remnant(group_id, conversation_id)
     if job is None or (group is not None and not group.is_kept):
         return None  # the deletion of the tree removes its jobs, too
-    if group is not None and (remnant is None or remnant.in_trash):
-        move_children(table, queue, group_id, conversation_id)
+    if group is not None and job.moves is not None:
+        move_children(table, queue, job)
         return None
     if group is None or remnant is None:
         gone = actions.remnant.check(group_id, conversation_id, is_there=False)

@@ -18,7 +18,7 @@ from forklore_service.storage.actions import ActionKind
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.branch_trash import empty_branch, read_branch, restore_branch
-from forklore_service.usecases.deletion.tree_trash import end_trash, restore_tree, trashed_group
+from forklore_service.usecases.deletion.tree_trash import end_trash, not_in_trash, restore_tree, trashed_group
 from forklore_service.usecases.shared.loading import ConversationDetails, look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
@@ -52,16 +52,22 @@ def restore_conversation(
 def _begin_restoring(
     table: Table, queue: Queue, caller: Caller, conversation_id: str
 ) -> Group | ConversationDetails:
-    """Return the tree, on its way back; or the conversation if it is live, or was a branch alone."""
-    for _ in attempts(table, CHANGE):
+    """Return the tree, on its way back; or the conversation if it is live, or a branch alone."""
+    for attempt in attempts(table, CHANGE):
         found = look_up(table, conversation_id, caller=caller)
         if found.loaded is not None:
             loaded = found.require(conversation_id, AccessLevel.MANAGER)
             return loaded.details(now_s=table.now_s())
         pointer = found.found.pointer(conversation_id, now_s=table.now_s())
         if pointer is not None and pointer.is_resting:
-            restore_branch(table, queue, caller=caller, looked_up=found, conversation_id=conversation_id)
-            continue
+            restored = restore_branch(
+                table, queue, caller=caller, looked_up=found, conversation_id=conversation_id
+            )
+            if restored is None and attempt:
+                raise not_in_trash(conversation_id)
+            if restored is not None:
+                return restored
+            continue  # it may be live again meanwhile
         group = trashed_group(table, found, caller, conversation_id)
         if group.state is State.RESTORING:
             return group

@@ -66,12 +66,11 @@ def restore_tree(table: Table, group: Group) -> None:
     """
 
     def begin(child_key: Key, parent: Group) -> list[Action]:
-        started_by, place = keys.in_child(child_key.sort)
+        _, place = keys.in_child(child_key.sort)
         child = table.get([keys.group(place.conversation_id)]).group(place.conversation_id)
         if child is None or child.state is not State.TRASHED or not child.went_with(parent):
             return []
-        stays = actions.remnant.check(parent.group_id, started_by, is_there=False)
-        return [actions.group.begin_restoring(child), *([stays] if parent.trashed_branches else [])]
+        return [actions.group.begin_restoring(child)]
 
     family = [group]
     for tree in family:
