@@ -326,6 +326,11 @@ def twig_removed(endpoint: Endpoint) -> World:
     return build(endpoint, _forked, _removed_twig)
 
 
+def twig_of_trashed(endpoint: Endpoint) -> World:
+    """Return the world of a removed branch of one in the trash; it waits for the worker."""
+    return build(endpoint, _forked, _trashed_fork, _removed_twig)
+
+
 def removed_both(endpoint: Endpoint) -> World:
     """Return the world of a removed branch, and of one that showed it and waits for the worker."""
     return build(endpoint, _removed, _removed_twig)
@@ -729,6 +734,10 @@ def _remove(process: Process, conversation_id: str) -> None:
 
 def _asked_again(_store: Store, process: Process, _made: dict[str, str]) -> None:
     process.table.commit([actions.job.put_prune(CUT, CUT_FORK, at=ids.timestamp(0), nonce="again")])
+
+
+def _trashed_fork(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    _remove(in_days(Process(store)), CUT_FORK)
 
 
 def _removed_twig(_store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -1494,6 +1503,7 @@ OPERATIONS: dict[str, Operation] = {
     "the worker, on a removed branch": work(run_prune(CUT, CUT_FORK), of=removed_first),
     "the worker, on a removed branch with an answer": work(run_prune(ROOT, FORK), of=answering_removed),
     "the worker, on a removed branch of a live one": work(run_prune(CUT, CUT_TWIG), of=twig_removed),
+    "the worker, on a removed branch of one in the trash": work(run_prune(CUT, CUT_TWIG), of=twig_of_trashed),
     "the worker, on a removed branch of a removed one": work(run_prune(CUT, CUT_TWIG), of=removed_both),
     "the worker, on a removed root": work(run_prune(ROOT, ROOT), of=removed_root),
     "the worker, on a removed branch by a message": work(

@@ -154,6 +154,24 @@ def test_it_shows_what_it_showed_although_that_branch_is_gone_for_good(store: St
     assert_sound(store)
 
 
+@pytest.mark.failure("removal-race")
+def test_its_entries_stay_when_the_last_that_showed_them_is_pruned(store: Store) -> None:
+    say(store.process(), ROOT, "a")
+    fork(store.process(), ROOT, FORK)
+    append(store.process(), FORK, "b")
+    fork(store.process(), FORK, TWIG)
+    append(store.process(), FORK, "c")
+    remove(store)
+    remove(store, TWIG, days=0)
+    sweep_all(store, later(store, 1))
+    sweep_all(store, later(store, 1))
+
+    assert_sound(store)
+    restore(store, FORK)
+    assert read(store.process(), FORK) == ["a", "b", "c"]
+    assert_sound(store)
+
+
 def test_a_restoring_waits_for_no_worker_of_an_earlier_removal(store: Store) -> None:
     """A late message of the removal does nothing to the branch, and none of its end to the next."""
     plant(store)

@@ -41,7 +41,8 @@ def check(group_id: str, conversation_id: str, *, is_there: bool) -> Action:
 def check_trashed(group_id: str, conversation_id: str, *, nonce: str) -> Action:
     """Check that a branch is in the trash since the removal with this nonce."""
     key, condition = keys.remnant(group_id, conversation_id), "#nonce = :since"
-    return action.check(ActionKind.REMNANT, key, condition, values={":since": text(nonce)})
+    values = {":since": text(nonce)}
+    return action.check(ActionKind.REMNANT, key, condition, of=conversation_id, values=values)
 
 
 def empty(remnant: Remnant, *, answer_id: str | None, nonce: str) -> Action:

@@ -65,7 +65,7 @@ def remove_branch(
     for attempt in attempts(table, CHANGE):
         found = look_up(table, conversation_id, caller=caller)
         loaded = found.loaded
-        removed = _removed_by(table, group_id, conversation_id, nonce) if not loaded and attempt else None
+        removed = _removed_by(table, group_id, conversation_id, nonce) if not loaded and group_id else None
         if removed is not None:
             return finish(group_id, has_children=True, at=removed.removed_at)
         trashed = trashed_branch(table, found, caller, conversation_id) if not loaded and not days else None
