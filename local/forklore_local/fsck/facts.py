@@ -225,6 +225,10 @@ class Tree:
         remnant = self.remnants.get(conversation_id)
         return remnant is not None and remnant.in_trash
 
+    def may_be_pruned(self, conversation_id: str) -> bool:
+        """Tell whether a branch was removed for good."""
+        return conversation_id in self.remnants and not self.is_in_trash(conversation_id)
+
     def is_doomed(self, entry_id: str) -> bool:
         """Tell whether a worker may be removing an entry of a removed branch."""
         return any(self.own_of(one).holds(entry_id) for one in self.to_prune & self.remnants.keys())

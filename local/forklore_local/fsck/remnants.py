@@ -53,7 +53,7 @@ def _kept(tree: Tree) -> Iterator[Finding]:
         key = keys.remnant(tree.group_id, conversation_id)
         kept, remnant = tree.kept.get(conversation_id, Kept()), tree.remnants.get(conversation_id)
         head, conversation = kept.head, kept.conversation
-        if remnant is None or not remnant.in_trash or kept.at != {remnant.removed_at}:
+        if remnant is None or not remnant.in_trash or not kept.at <= {remnant.removed_at}:
             yield Finding(key, "wrong_kept", "its hidden items are of another removal", 23, tree.group_id)
         elif head is None or conversation is None or kept.place is None:
             yield Finding(key, "missing_kept", "hidden items are missing", 23, tree.group_id)

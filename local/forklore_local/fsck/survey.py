@@ -454,7 +454,7 @@ class Survey:
         _require(due is None or is_time(due))
         _require((kind == JobKind.PRUNE) == (conversation_id is not None) == (job.nonce is not None))
         _require(all(at is None or is_time(at) for at in (job.created_at, job.leased_until)))
-        self.outside[key] = None
+        self.outside[key] = job.moves
         self.jobs[key] = job.created_at
 
     def _erasure(self, key: Key, item: Item) -> None:

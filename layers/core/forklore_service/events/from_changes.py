@@ -304,7 +304,7 @@ def _restored(change: Change, old: Item) -> Event:
         conversation_id,
         at,
         conversationId=conversation_id,
-        deletedAt=at,
+        removedAt=at,
     )
 
 

@@ -3,7 +3,8 @@
 from tests.service.model.asking import Json, Outcome, Request, require
 from tests.service.model.oracle.deleting import Deleting
 from tests.service.model.oracle.refusals import CONFLICT, INVALID, NOT_CHOSEN
-from tests.service.model.oracle.trees import SAID, Conversation, Tree
+from tests.service.model.oracle.trees import Tree
+from tests.service.model.oracle.views import SAID, Conversation
 from tests.service.model.oracle.world import used_at
 
 

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from tests.service.model.asking import Json, Outcome, Request, require
 from tests.service.model.oracle.making import Making
 from tests.service.model.oracle.refusals import CONFLICT, NOT_FOUND
-from tests.service.model.oracle.trees import Conversation, Tree
+from tests.service.model.oracle.trees import Tree
+from tests.service.model.oracle.views import Conversation
 
 
 class Deleting(Making):
@@ -132,8 +133,7 @@ class Deleting(Making):
         if "deletedAt" in row:
             self.deleted_at.setdefault(one, row["deletedAt"])
         made.said["createdAt"] = made.said.get("createdAt") or row.get("createdAt")
-        [owner] = [user for user, level in tree.levels.items() if level == "owner"]
-        at = self.deleted_at.get(one)
+        owner, at = {level: user for user, level in tree.levels.items()}["owner"], self.deleted_at.get(one)
         return {
             "id": shown.id,
             "scope": "branch" if isinstance(one, Conversation) else "tree",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from tests.service.model.asking import Caller, Json, Outcome, Request, require
 from tests.service.model.oracle.entries import Entries
 from tests.service.model.oracle.refusals import CONFLICT, INVALID, NOT_CHOSEN, NOT_FOUND
-from tests.service.model.oracle.trees import Conversation
+from tests.service.model.oracle.views import Conversation
 
 SHOWN = ("id", "createdAt", "agentId", "contentType", "content", "attachments", "erased", "alternatives")
 """What readers see of an entry, beside its author where they may."""

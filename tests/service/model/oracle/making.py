@@ -15,7 +15,8 @@ from tests.service.model.oracle.attachments import Attachments
 from tests.service.model.oracle.lists import latest_epoch
 from tests.service.model.oracle.pointers import Pointers
 from tests.service.model.oracle.refusals import FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
-from tests.service.model.oracle.trees import SAID, Conversation, Entry, Tree
+from tests.service.model.oracle.trees import Tree
+from tests.service.model.oracle.views import SAID, Conversation, Entry
 
 KEPT = (
     *("agentId", "contentType", "content", "usage", "key", "metadata"),

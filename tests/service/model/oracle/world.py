@@ -2,7 +2,8 @@
 
 from tests.service.model.asking import Json, Refusal, Request, is_history, require
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, NOT_CHOSEN
-from tests.service.model.oracle.trees import SAID, Conversation, Entry, Tree, oldest_first
+from tests.service.model.oracle.trees import Tree, oldest_first
+from tests.service.model.oracle.views import SAID, Conversation, Entry
 
 LEVELS = (None, "reader", "writer", "manager", "owner")
 
