@@ -771,7 +771,7 @@ PAIRS: dict[str, Pair] = {
         ),
     ),
     "remove the root into the trash, delete into the trash": pair(
-        "remove the root into the trash", into_trash(ANN, FORK), also=GOES_ON, is_endless=True
+        "remove the root into the trash", into_trash(ANN, FORK), also=BOTH_GONE, is_endless=True
     ),
     "restore a branch, the sweep on the trash": pair(
         "restore a branch", "the sweep, on a branch in the trash", is_endless=True

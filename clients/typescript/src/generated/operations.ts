@@ -1659,8 +1659,8 @@ export interface Operations {
 	 * Restore a deleted branch, or the fork tree of a conversation, with all that went with it.
 	 *
 	 * For the owner; a branch for whoever may delete it. Members, names, lists and attachments are as
-	 * they were, and its retention begins anew. A conversation that is not deleted is answered as it
-	 * is. What had been started by a conversation comes back after that one.
+	 * they were, and a tree's retention begins anew. A conversation that is not deleted is answered as
+	 * it is. What had been started by a conversation comes back after that one.
 	 */
 	restoreConversation(given: RestoreConversationArguments, options?: Sent): Promise<ConversationDetails>;
 	/**

@@ -23,6 +23,7 @@ from tests.service.usecases.builders import (
     EVE,
     FORK,
     ROOT,
+    TWIG,
     append,
     conversation,
     create,
@@ -50,7 +51,6 @@ from tests.service.usecases.deletion.test_tree_deletion import (
     CHILDS_FORK,
     GRANDCHILD,
     SIBLING,
-    TWIG,
     plant,
     start,
 )

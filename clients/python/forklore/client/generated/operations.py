@@ -120,9 +120,9 @@ class Methods:
         it.
 
         For the owner; a branch for whoever may delete it. Members, names, lists and
-        attachments are as they were, and its retention begins anew. A conversation that is
-        not deleted is answered as it is. What had been started by a conversation comes back
-        after that one.
+        attachments are as they were, and a tree's retention begins anew. A conversation that
+        is not deleted is answered as it is. What had been started by a conversation comes
+        back after that one.
         """
 
     @operation(
@@ -788,9 +788,9 @@ class Methods:
         """Restore the deleted fork tree of any conversation.
 
         For the owner; a branch for whoever may delete it. Members, names, lists and
-        attachments are as they were, and its retention begins anew. A conversation that is
-        not deleted is answered as it is. What had been started by a conversation comes back
-        after that one.
+        attachments are as they were, and a tree's retention begins anew. A conversation that
+        is not deleted is answered as it is. What had been started by a conversation comes
+        back after that one.
         """
 
     @operation("DELETE", "/v1/admin/names", nothing)

@@ -148,9 +148,9 @@ def page_of_trash(request: CheckedRequest, user_id: str, resource: str) -> answe
 def restore_conversation(request: CheckedRequest) -> answers.Conversation:
     """Restore a deleted branch, or the fork tree of a conversation, with all that went with it.
 
-    For the owner; a branch for whoever may delete it. Members, names, lists and attachments are as they were, and its retention begins
-    anew. A conversation that is not deleted is answered as it is. What had been started by a
-    conversation comes back after that one.
+    For the owner; a branch for whoever may delete it. Members, names, lists and attachments are as
+    they were, and a tree's retention begins anew. A conversation that is not deleted is answered as
+    it is. What had been started by a conversation comes back after that one.
     """
     details = trash.restore_conversation(
         request.table,

@@ -10,7 +10,6 @@ begun yet: while the branch is in the trash, to put it there; when it is live ag
 back.
 """
 
-from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -125,16 +124,6 @@ def _restore(table: Table, job: Job, child_id: str) -> None:
             child = child._replace(state=State.RESTORING)
     if child is not None and child.state is State.RESTORING:
         restore_tree(table, child)
-
-
-def trashed_branches(table: Table, group: Group) -> Iterator[tuple[Remnant, Conversation]]:
-    """Yield the branches of a tree that are in the trash, the newest first."""
-    trashed = {one.conversation_id: one for one in table.read.remnants(group.group_id) if one.in_trash}
-    found = table.get((keys.conversation(group.group_id, one) for one in trashed), kept=True)
-    known = [found.conversation(group.group_id, one) for one in trashed]
-    branches = [one for one in known if one is not None]
-    for branch in sorted(branches, key=lambda one: (one.created_at, one.conversation_id), reverse=True):
-        yield trashed[branch.conversation_id], branch
 
 
 def restore_branch(

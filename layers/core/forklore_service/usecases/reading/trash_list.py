@@ -13,12 +13,13 @@ from forklore_service.domain import ids, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.keys import ListKey
 from forklore_service.domain.listing import ListPlace
+from forklore_service.domain.model import Conversation
+from forklore_service.domain.remnants import Remnant
 from forklore_service.domain.retention import DAY_MS
 from forklore_service.domain.tree import Group, State
 from forklore_service.errors import InvalidCursorError
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
-from forklore_service.usecases.deletion.branch_trash import trashed_branches
 from forklore_service.usecases.shared import cursors, tree_rows
 from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 
@@ -105,7 +106,17 @@ def _in_trash(table: Table, tree: Group, shown: Found) -> Iterator[tuple[ListPla
         title, at = current.described.title if current else None, tree.trashed_at or ""
         yield ListPlace(place), Trashed(tree.current, title, tree.owner, tree.created_at, at)
         return
-    for remnant, branch in trashed_branches(table, tree):
+    for remnant, branch in _branches(table, tree):
         own = ListKey(branch.created_at, branch.conversation_id)
         of = (branch.conversation_id, branch.described.title, tree.owner, branch.created_at)
         yield ListPlace(place, own), Trashed(*of, remnant.removed_at, tree.group_id)
+
+
+def _branches(table: Table, group: Group) -> Iterator[tuple[Remnant, Conversation]]:
+    """Yield the branches of a tree that are in the trash, the newest first."""
+    trashed = {one.conversation_id: one for one in table.read.remnants(group.group_id) if one.in_trash}
+    found = table.get((keys.conversation(group.group_id, one) for one in trashed), kept=True)
+    known = [found.conversation(group.group_id, one) for one in trashed]
+    branches = [one for one in known if one is not None]
+    for branch in sorted(branches, key=lambda one: (one.created_at, one.conversation_id), reverse=True):
+        yield trashed[branch.conversation_id], branch
