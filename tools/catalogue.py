@@ -585,7 +585,7 @@ CARDS = [
         Step("addNote", at("root", entryId="<first>", text="too short", score=0.5), keep="note"),
         Step("addNote", at("fork", entryId="<first>", score=-1)),
         Step("addNote", at("root", entryId="<first>", pinned=True)),
-        Step("addNote", at("fork", entryId="<first>", pinned=True)),
+        Step("addNote", at("root", entryId="<first>", pinned=True)),
         Step("addNote", at("root", entryId="<first>", pinned=True, text="why")),
         Step("addNote", at("root", entryId="<first>")),
         Step("addNote", at("root", entryId="<first>", text=" ")),
