@@ -218,10 +218,6 @@ class ListTransfers(ListTrash, total=False):
     role: Literal["sender", "recipient", "all"] | None
 
 
-class ListNotes(ListTrash, total=False):
-    entry_id: str | None
-
-
 class ListNames(ListTrash, total=False):
     prefix: str | None
 
@@ -243,6 +239,11 @@ class UpdateConversation(Described, total=False):
 class ListLinkedEntries(Paged, OpenLink, total=False):
     before_cursor: str | None
     tail: bool | None
+
+
+class ListNotes(ListTrash, total=False):
+    entry_id: str | None
+    all_forks: bool | None
 
 
 class SetName(DeleteName, Keyed, total=False):
@@ -269,10 +270,6 @@ class AdminListChildren(ListChildren, Justified, total=False):
     pass
 
 
-class AdminListNotes(ListNotes, Justified, total=False):
-    pass
-
-
 class AdminDeleteName(AdminLookUpName, total=False):
     expect_revision: int | None
 
@@ -290,6 +287,10 @@ class CreateLink(Keyed, total=False):
     all_forks: bool | None
     user_ids: bool | None
     keep_on_transfer: bool | None
+
+
+class AdminListNotes(ListNotes, Justified, total=False):
+    pass
 
 
 class MergeArguments(Keyed, total=False):
