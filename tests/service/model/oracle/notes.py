@@ -11,12 +11,16 @@ class Notes(Links):
 
     def add_note(self, r: Request, chosen: Json) -> Outcome:
         noted = _noted(r, self._opened(r, minimum="writer").view())
-        require(len(self.notes.get(noted["id"], [])) < 100, *CONFLICT, reason="too_many_notes")
+        there = self.notes.setdefault(noted["id"], [])
+        pins = [note for note in there if "pinned" in note]
+        if r.given.get("pinned") and pins:
+            return 201, pins[0]
+        require(len(there) < 100, *CONFLICT, reason="too_many_notes")
         note = {"id": chosen.get("id", NOT_CHOSEN), "createdAt": chosen.get("createdAt", NOT_CHOSEN)}
         note |= {"conversationId": noted["conversationId"], "entryId": noted["id"], "userId": r.caller.user}
         note |= {"clientId": r.caller.client} if r.caller.client else {}
-        note |= {name: r.given[name] for name in ("text", "score") if name in r.given}
-        self.notes.setdefault(noted["id"], []).append(note)
+        note |= {name: r.given[name] for name in ("text", "score", "pinned") if name in r.given}
+        there.append(note)
         return 201, note
 
     def list_notes(self, r: Request, _chosen: Json) -> Outcome:
@@ -35,7 +39,8 @@ class Notes(Links):
         found = [note for note in notes if note["id"] == r.given["noteId"]]
         require(found, *NOT_FOUND)
         is_own = found[0]["userId"] == r.caller.user and not r.caller.bypasses_membership
-        require(is_own or opened.tree.level_of(r.caller) in ("manager", "owner"), *FORBIDDEN)
+        others = ("writer", "manager", "owner") if "pinned" in found[0] else ("manager", "owner")
+        require(is_own or opened.tree.level_of(r.caller) in others, *FORBIDDEN)
         notes.remove(found[0])
         return 204, None
 

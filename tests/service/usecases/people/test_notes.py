@@ -189,6 +189,47 @@ def test_a_manager_deletes_the_notes_of_others(table: Table) -> None:
     assert said(table) == []
 
 
+def test_a_pin_is_shown_by_every_branch_that_shows_the_entry(table: Table) -> None:
+    entries = three_branches(table)
+    for name, of in (("c", TWIG), ("a", FORK)):
+        note(table, entries[name], of=of, pinned=True)
+    note(table, entries["b"], "no pin")
+
+    def pinned(of: str) -> list[str]:
+        return [one.ref.entry_id for one in listed(table, of) if one.pinned]
+
+    assert pinned(ROOT) == [entries["a"]]
+    assert pinned(FORK) == pinned(TWIG) == [entries["a"], entries["c"]]
+
+
+def test_what_is_pinned_already_keeps_its_pin(table: Table) -> None:
+    [a] = say(table, ROOT, "a")
+    share(table, "bob", WRITER)
+    for number in range(NOTES_PER_ENTRY_MAX - 1):
+        note(table, a, score=number)
+    pin = note(table, a, pinned=True)
+
+    assert note(table, a, pinned=True, by=BOB) == pin
+    assert note(table, a, pinned=True, by=BOB, idempotency_key=idempotency_key(by=BOB)) == pin
+    with pytest.raises(IdempotentReplay):
+        note(table, a, pinned=True, by=BOB, idempotency_key=idempotency_key(by=BOB))
+    assert sum(one.pinned for one in listed(table)) == 1
+
+
+def test_every_writer_takes_a_pin_away_and_readers_only_their_own(table: Table) -> None:
+    [a] = say(table, ROOT, "a")
+    for user, level in (("bob", WRITER), ("eve", READER)):
+        share(table, user, level)
+    with pytest.raises(ForbiddenError):
+        note(table, a, pinned=True, by=EVE)
+    pin = note(table, a, pinned=True)
+    with pytest.raises(ForbiddenError):
+        remove(table, pin, by=EVE)
+
+    remove(table, pin, by=BOB)
+    assert listed(table) == []
+
+
 def test_an_entry_has_so_many_notes_and_no_more(table: Table) -> None:
     [a], [b] = say(table, ROOT, "a"), say(table, ROOT, "b")
     first, *_ = (note(table, a, score=number) for number in range(NOTES_PER_ENTRY_MAX))

@@ -1,6 +1,7 @@
 """A conversation to talk in, for asyncio and trio."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import ceil
 from typing import Any, Literal, Unpack, overload
@@ -875,8 +876,27 @@ class AsyncConversation:
         return AsyncPages(fetch)
 
     async def delete_note(self, note: results.Note) -> None:
-        """Delete a note: one's own, or as a manager."""
+        """Delete a note: one's own, or as a manager; a pin as a writer, too."""
         await self._api.delete_note(await self.resolve(), note.entry_id, note.id)
+
+    async def pin_entry(self, entry: results.Entry | str, **more: Unpack[Keyed]) -> results.Note:
+        """Pin an entry of the history, for all who see it. The pin is a note.
+
+        Every branch that shows the entry shows the pin. What is pinned already keeps its pin.
+        """
+        return await self._api.add_note(await self.resolve(), id_of(entry), pinned=True, **more)
+
+    async def unpin_entry(self, entry: results.Entry | str) -> None:
+        """Take the pins of an entry away, whoever has pinned it."""
+        async for note in self.notes(entry):
+            if note.pinned:
+                with suppress(NotFoundError):  # somebody else has done it
+                    await self.delete_note(note)
+
+    async def pinned_entries(self) -> list[results.Entry]:
+        """Return the pinned entries that the conversation shows, the oldest first."""
+        pinned = {note.entry_id: None async for note in self.notes() if note.pinned}
+        return [await self.entry(entry_id) for entry_id in pinned]
 
     async def link(self, **more: Unpack[CreateLink]) -> results.CreatedLink:
         """Make a link by which people without an account read what was said until now.

@@ -170,11 +170,6 @@ class UpdateMembership(RemoveMembership, total=False):
     access_level: Required[Literal["manager", "writer", "reader"]]
 
 
-class AddNote(Keyed, total=False):
-    text: str | None
-    score: float | Decimal | None
-
-
 class AdminCompareConversations(CompareConversations, Justified, total=False):
     pass
 
@@ -216,6 +211,12 @@ class RequestTransfer(Keyed, total=False):
 
 class ListTransfers(ListTrash, total=False):
     role: Literal["sender", "recipient", "all"] | None
+
+
+class AddNote(Keyed, total=False):
+    text: str | None
+    score: float | Decimal | None
+    pinned: bool | None
 
 
 class ListNames(ListTrash, total=False):

@@ -36,17 +36,21 @@ SEGMENTS_AT_ONCE = 8
 
 
 class NoteRequest(NamedTuple):
-    """A new note on an entry that a conversation shows. It has a text or a score, or both."""
+    """A new note on an entry that a conversation shows. It has a text or a score, or both.
+
+    pinned: it has neither, and pins the entry.
+    """
 
     conversation_id: str
     entry_id: str
     text: str | None = None
     score: int | float | None = None
     idempotency_key: IdempotencyKey | None = None
+    pinned: bool = False
 
 
 def add_note(table: Table, *, caller: Caller, request: NoteRequest) -> Note:
-    """Write a note on an entry, and return it.
+    """Write a note on an entry, and return it; of an entry that is pinned already, its pin.
 
     Raises NotFoundError, also if the conversation shows no such history entry, ForbiddenError below
     writer, ConflictError if the entry has too many notes, IdempotentReplay for a replay.
@@ -67,19 +71,20 @@ def add_note(table: Table, *, caller: Caller, request: NoteRequest) -> Note:
         group_id = looked_up.require(conversation_id, AccessLevel.WRITER).group.group_id
         owner = _owner_of(looked_up, conversation_id, request.entry_id)
         there = list(table.read.notes(group_id, owner, first=named, last=named, limit=NOTES_PER_ENTRY_MAX))
-        if len(there) >= NOTES_PER_ENTRY_MAX:
+        pin = next((one for one in there if one.pinned), None) if request.pinned else None
+        if pin is None and len(there) >= NOTES_PER_ENTRY_MAX:
             raise ConflictError(f"an entry has at most {NOTES_PER_ENTRY_MAX} notes", reason="too_many_notes")
         note_id = note_id or table.mint(there[-1].ref.note_id if there else FIRST)
-        note = Note(
-            NoteRef(owner, named, note_id), caller.user_id, request.text, request.score, caller.client_id
-        )
-        writes = [
-            *once.record(group_id, conversation_id, note),
-            actions.note.put(group_id, note),
-            actions.conversation.check_head(group_id, conversation_id),
-            actions.member.check(group_id, caller.user_id, AccessLevel.WRITER),
-        ]
-        refused = table.try_commit(writes)
+        ref, said = NoteRef(owner, named, note_id), (request.text, request.score)
+        note = pin or Note(ref, caller.user_id, *said, caller.client_id, request.pinned)
+        writes = once.record(group_id, conversation_id, note)
+        if pin is None:
+            writes += [
+                actions.note.put(group_id, note),
+                actions.conversation.check_head(group_id, conversation_id),
+                actions.member.check(group_id, caller.user_id, AccessLevel.WRITER),
+            ]
+        refused = table.try_commit(writes) if writes else None
         if refused is None:
             return note
         once.raise_if_recorded(refused)
@@ -152,7 +157,7 @@ def delete_note(table: Table, *, caller: Caller, conversation_id: str, entry_id:
     """Delete a note on an entry that the conversation shows.
 
     Raises NotFoundError, also if there is no such entry or note, and ForbiddenError unless the
-    caller has written it or is a manager.
+    caller has written it or is a manager, or a writer who deletes a pin.
     """
     extras = TreeExtras(entries=(_position(entry_id),))
     for _ in attempts(table, CHANGE):
@@ -163,7 +168,8 @@ def delete_note(table: Table, *, caller: Caller, conversation_id: str, entry_id:
         note = table.get([keys.note(group_id, ref)]).note(group_id, ref) if ids.is_uuid(note_id) else None
         if note is None:
             raise NotFoundError(f"no note {brief(note_id)}")
-        needed = AccessLevel.READER if note.user_id == caller.user_id else AccessLevel.MANAGER
+        of_others = AccessLevel.WRITER if note.pinned else AccessLevel.MANAGER
+        needed = AccessLevel.READER if note.user_id == caller.user_id else of_others
         looked_up.require(conversation_id, needed)
         writes = [actions.note.delete(group_id, ref)]
         if not caller.bypasses_membership:
