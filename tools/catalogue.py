@@ -600,6 +600,8 @@ CARDS = [
         Step("listNotes", at("fork", entryId="<first>", limit=1)),
         Step("listNotes", at("root", entryId=NOTHING)),
         Step("listNotes", at("root", limit=201)),
+        Step("listNotes", at("fork", allForks=True, limit=1)),
+        Step("listNotes", at("root", allForks=True, entryId="<second>")),
     ),
     card(
         "deleteNote",
@@ -746,7 +748,7 @@ CARDS = [
         "adminDeleteNote",
         "admins of a conversation",
         Step("addNote", at("root", entryId="<first>", score=1), keep="note"),
-        Step("adminListNotes", at("root", entryId="<first>"), user="aude"),
+        Step("adminListNotes", at("root", entryId="<first>", allForks=True), user="aude"),
         Step("adminDeleteNote", at("root", entryId="<first>", noteId="<note>"), user="aude"),
         Step("adminDeleteNote", at("root", entryId="<first>", noteId="<note>"), user="adam"),
     ),

@@ -825,10 +825,10 @@ export class Conversation {
 		return this.#api.addNote(given, { idempotencyKey, signal });
 	}
 
-	/** Return the notes on all that the conversation shows, or on one entry, in the order of the entries. */
-	notes(options: Sent & { entryId?: string | undefined } = {}): Pages<Note> {
-		const { entryId, ...sent } = options;
-		return this.#listed(sent, (given, more) => this.#api.listNotes({ ...given, entryId }, more));
+	/** Return the notes on all that the conversation shows, on one entry, or on all of the fork tree. */
+	notes(options: Sent & { entryId?: string | undefined; allForks?: boolean | undefined } = {}): Pages<Note> {
+		const { entryId, allForks, ...sent } = options;
+		return this.#listed(sent, (given, more) => this.#api.listNotes({ ...given, entryId, allForks }, more));
 	}
 
 	/** Delete a note: one's own, or as a manager; a pin as a writer, too. */

@@ -40,8 +40,9 @@ class Noting:
             caller, lists, deletes = self._choose.one_of(*self._admins), "adminListNotes", "adminDeleteNote"
             given |= self._choose.justification()
         entry_id = (self._choose.anchor(found) if found else None) or self._choose.new_id()
-        of_entry = {"entryId": entry_id} if self._choose.chance(0.3) else {}
-        notes = self._both.ask_list(Request(lists, caller, given | of_entry))
+        which: Json = {"entryId": entry_id} if self._choose.chance(0.3) else {}
+        which |= {"allForks": True} if self._choose.chance(0.3) else {}
+        notes = self._both.ask_list(Request(lists, caller, given | which))
         if self._choose.chance(0.3):
             there = [(one["entryId"], one["id"]) for one in notes]
             entry_id, note_id = self._choose.one_of(*there, (entry_id, self._choose.new_id()))

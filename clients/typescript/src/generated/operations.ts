@@ -1306,6 +1306,7 @@ export type ListNotesArguments = {
 	conversationId: string;
 	wait?: number | undefined;
 	entryId?: string | undefined;
+	allForks?: boolean | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -1503,6 +1504,7 @@ export type AdminListNotesArguments = {
 	justification?: string | undefined;
 	wait?: number | undefined;
 	entryId?: string | undefined;
+	allForks?: boolean | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -1950,7 +1952,8 @@ export interface Operations {
 	/**
 	 * List the notes on what the conversation shows, in the order of its entries.
 	 *
-	 * For every member. With `entryId` those on this entry, oldest first.
+	 * For every member. With `entryId` those on this entry, oldest first. With `allForks` those on all
+	 * that its fork tree shows, conversation by conversation.
 	 */
 	listNotes(given: ListNotesArguments, options?: Sent): Promise<NotePage>;
 	/**

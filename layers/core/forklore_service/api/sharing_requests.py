@@ -108,9 +108,10 @@ class AddNote(Request):
 
 
 class ListNotes(Watched):
-    """A page of the notes on what a conversation shows, or on one entry."""
+    """A page of the notes on what a conversation shows, on one entry, or on the fork tree."""
 
     entry_id: fields.NamedId | None = None
+    all_forks: fields.Truth = False
     limit: fields.Limit200 = 50
     after_cursor: fields.Cursor | None = None
 

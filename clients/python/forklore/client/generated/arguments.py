@@ -219,10 +219,6 @@ class AddNote(Keyed, total=False):
     pinned: bool | None
 
 
-class ListNotes(ListTrash, total=False):
-    entry_id: str | None
-
-
 class ListNames(ListTrash, total=False):
     prefix: str | None
 
@@ -244,6 +240,11 @@ class UpdateConversation(Described, total=False):
 class ListLinkedEntries(Paged, OpenLink, total=False):
     before_cursor: str | None
     tail: bool | None
+
+
+class ListNotes(ListTrash, total=False):
+    entry_id: str | None
+    all_forks: bool | None
 
 
 class SetName(DeleteName, Keyed, total=False):
@@ -270,10 +271,6 @@ class AdminListChildren(ListChildren, Justified, total=False):
     pass
 
 
-class AdminListNotes(ListNotes, Justified, total=False):
-    pass
-
-
 class AdminDeleteName(AdminLookUpName, total=False):
     expect_revision: int | None
 
@@ -291,6 +288,10 @@ class CreateLink(Keyed, total=False):
     all_forks: bool | None
     user_ids: bool | None
     keep_on_transfer: bool | None
+
+
+class AdminListNotes(ListNotes, Justified, total=False):
+    pass
 
 
 class MergeArguments(Keyed, total=False):

@@ -514,7 +514,8 @@ class Methods:
     def list_notes(self, conversation_id: str, **given: Unpack[arguments.ListNotes]) -> results.NotePage:
         """List the notes on what the conversation shows, in the order of its entries.
 
-        For every member. With `entry_id` those on this entry, oldest first.
+        For every member. With `entry_id` those on this entry, oldest first. With `all_forks`
+        those on all that its fork tree shows, conversation by conversation.
         """
 
     @operation("DELETE", "/v1/conversations/{conversationId}/entries/{entryId}/notes/{noteId}", nothing)
@@ -736,7 +737,8 @@ class Methods:
     ) -> results.NotePage:
         """List the notes on what any conversation shows, in the order of its entries.
 
-        For every member. With `entry_id` those on this entry, oldest first.
+        For every member. With `entry_id` those on this entry, oldest first. With `all_forks`
+        those on all that its fork tree shows, conversation by conversation.
         """
 
     @operation("GET", "/v1/admin/names", results.AdminNamePage.of)

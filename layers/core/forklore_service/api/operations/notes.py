@@ -31,15 +31,17 @@ def add_note(request: CheckedRequest) -> answers.Note:
 def list_notes(request: CheckedRequest) -> answers.NotePage:
     """List the notes on what the conversation shows, in the order of its entries.
 
-    For every member. With `entryId` those on this entry, oldest first.
+    For every member. With `entryId` those on this entry, oldest first. With `allForks` those on
+    all that its fork tree shows, conversation by conversation.
     """
     query: sharing_requests.ListNotes = request.query
-    resource = f"notes/{request.conversation_id}/{query.entry_id or ''}"
+    resource = f"notes/{request.conversation_id}/{query.entry_id or ''}/{'*' * query.all_forks}"
     page = notes.list_notes(
         request.table,
         caller=request.caller,
         conversation_id=request.conversation_id,
         entry_id=query.entry_id,
+        all_forks=query.all_forks,
         after=cursors.to_note(resource, query.after_cursor),
         limit=query.limit,
     )

@@ -6,6 +6,7 @@ shows the entry shows the note, a page reads nothing of other branches, and what
 removed branch takes its notes along.
 """
 
+from itertools import islice
 from typing import NamedTuple
 
 from forklore_service.domain import ancestry, ids, keys
@@ -29,6 +30,7 @@ from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import LookUp, TreeExtras, look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.visibility import Reachable
 
 SEGMENTS_AT_ONCE = 8
 
@@ -95,30 +97,39 @@ def list_notes(
     caller: Caller,
     conversation_id: str,
     entry_id: str | None,
+    all_forks: bool,
     after: NoteRef | InvalidCursor | None,
     limit: int,
 ) -> PageOf[Note, NoteRef]:
     """Return a page of the notes on what the conversation shows, in the order of the entries.
 
-    entry_id: only those on this entry. Raises NotFoundError, also if the conversation shows no such
-    history entry, ForbiddenError if the caller is not a member, and then InvalidCursorError.
+    entry_id: only those on this entry. all_forks: those on all that the tree shows, in the order of
+    the conversations that the entries were written in. Raises NotFoundError, also without such a
+    history entry there, ForbiddenError if the caller is not a member, and then InvalidCursorError.
     """
     named = _position(entry_id)
     extras = TreeExtras(entries=(named,) if entry_id is not None else ())
     looked_up = look_up(table, conversation_id, caller=caller, extras=extras, describes=False)
     loaded = looked_up.require(conversation_id, AccessLevel.READER)
+    group_id, found = loaded.group.group_id, list[Note]()
     first, segments = FIRST, loaded.view.segments
     if entry_id is not None:
         first = named
-        segments = (Segment(_owner_of(looked_up, conversation_id, entry_id), ids.next_id(named)),)
+        owner = _owner_of(looked_up, conversation_id, entry_id, table if all_forks else None)
+        segments = (Segment(owner, ids.next_id(named)),)
     place = cursors.valid(after)
+    if all_forks and entry_id is None:
+        reachable = Reachable(table, group_id)
+        of_tree = table.read.all_notes(group_id, after=place, page=limit + 1)
+        found += islice((one for one in of_tree if reachable.shows(one.ref)), limit + 1)
+        reachable.finish()
+        return _page(found, limit)
     if place is not None:
         numbers = {segment.conversation_id: at for at, segment in enumerate(segments)}
         at = numbers.get(place.conversation_id)
         if at is None or not first <= place.entry_id < segments[at].stop:
             raise InvalidCursorError
         segments = segments[at:]
-    group_id, found = loaded.group.group_id, list[Note]()
 
     def read(segment: Segment) -> list[Note]:
         begins = place if place and place.conversation_id == segment.conversation_id else None
@@ -134,6 +145,11 @@ def list_notes(
             found += notes
         if len(found) > limit:
             break
+    return _page(found, limit)
+
+
+def _page(found: list[Note], limit: int) -> PageOf[Note, NoteRef]:
+    """Return a page. found: what is on it, and perhaps what comes next."""
     return PageOf(found[:limit], found[limit - 1].ref if len(found) > limit else None)
 
 
@@ -168,13 +184,20 @@ def _position(entry_id: str | None) -> EntryId:
     return EntryId(entry_id) if entry_id is not None and ids.is_entry_id(entry_id) else LAST
 
 
-def _owner_of(looked_up: LookUp, conversation_id: str, entry_id: str) -> str:
-    """Return whose own a history entry is. Raises NotFoundError if it is not shown."""
+def _owner_of(looked_up: LookUp, conversation_id: str, entry_id: str, of_tree: Table | None = None) -> str:
+    """Return whose own a history entry is. Raises NotFoundError if it is not shown.
+
+    of_tree: where to read what its tree shows, if that counts, and not what the conversation does.
+    """
     loaded = looked_up.require(conversation_id, AccessLevel.READER)
     stored = looked_up.found.entry(loaded.group.group_id, _position(entry_id))
     if stored is None or stored.entry.channel is not Channel.HISTORY:
         raise NotFoundError(f"no entry {brief(entry_id)}")
     owner = stored.entry.conversation_id
-    if not ancestry.shows(loaded.view, conversation_id=owner, entry_id=stored.entry_id):
+    if of_tree is not None:
+        is_shown = Reachable(of_tree, loaded.group.group_id).shows(stored.entry)
+    else:
+        is_shown = ancestry.shows(loaded.view, conversation_id=owner, entry_id=stored.entry_id)
+    if not is_shown:
         raise NotFoundError(f"no entry {brief(entry_id)}")
     return owner

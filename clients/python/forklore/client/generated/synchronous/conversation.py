@@ -848,16 +848,20 @@ class Conversation:
         """
         return self._api.add_note(self.resolve(), id_of(entry), text=text, score=score, **more)
 
-    def notes(self, entry: results.Entry | str | None = None) -> Pages[results.Note]:
+    def notes(
+        self, entry: results.Entry | str | None = None, *, all_forks: bool | None = None
+    ) -> Pages[results.Note]:
         """Return the notes on all that the conversation shows, in the order of the entries.
 
-        entry: only those on this one, the oldest first.
+        entry: only those on this one, the oldest first. all_forks: those of the whole fork tree.
         """
         of = None if entry is None else id_of(entry)
 
         def fetch(cursor: str | None) -> Page[results.Note]:
             here = self.resolve()
-            page = self._api.list_notes(here, entry_id=of, limit=PAGE_ROWS, after_cursor=cursor)
+            page = self._api.list_notes(
+                here, entry_id=of, all_forks=all_forks, limit=PAGE_ROWS, after_cursor=cursor
+            )
             return Page(page.data, page.after_cursor)
 
         return Pages(fetch)
