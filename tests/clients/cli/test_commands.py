@@ -527,9 +527,11 @@ def test_the_name_of_a_copied_tree_is_new_and_goes_to_its_current_branch(trip: F
 
 def test_a_tree_of_more_branches_than_one_request_copies_is_exported_and_imported(trip: Forklore) -> None:
     assert len(trip("fork trip --after @asked --count 29").lines) == 29
+    trip("note trip @asked good")
 
     made = trip("copy trip --tree --name mine --again once")
 
+    assert trip("notes mine").lines == trip("notes mine @asked").lines == []
     said, told, *_ = made.err.splitlines()
     assert said == "too large for one request: it is exported, and imported"
     assert told.startswith("copy once: 1 tree, 3 entries")
