@@ -455,6 +455,7 @@ def test_each_way_tells_the_notes_on_its_own_entries(trip: Forklore) -> None:
     for one in (
         f'note other {shared} "before the ways" --score 9',
         'note trip -1 "=dear" --score 1',
+        "pin trip -1",
         "note trip -1 --score 0.5",
         'note trip -1 "no score"',
     ):
@@ -526,9 +527,11 @@ def test_the_name_of_a_copied_tree_is_new_and_goes_to_its_current_branch(trip: F
 
 def test_a_tree_of_more_branches_than_one_request_copies_is_exported_and_imported(trip: Forklore) -> None:
     assert len(trip("fork trip --after @asked --count 29").lines) == 29
+    trip("note trip @asked good")
 
     made = trip("copy trip --tree --name mine --again once")
 
+    assert trip("notes mine").lines == trip("notes mine @asked").lines == []
     said, told, *_ = made.err.splitlines()
     assert said == "too large for one request: it is exported, and imported"
     assert told.startswith("copy once: 1 tree, 3 entries")
@@ -820,6 +823,17 @@ def test_a_note_is_written_and_listed_and_deleted(trip: Forklore) -> None:
     assert trip(f"notes trip --delete {made['id'][-8:]}").out == f"{made['id']} is deleted\n"
     assert [one["id"] for one in objects(trip("notes trip --json").out)] == [listed[0]["id"]]
     assert trip("note trip -1").code != 0
+
+
+def test_an_entry_is_pinned_and_unpinned(trip: Forklore) -> None:
+    entry = trip("pin trip -1").out.removesuffix(" is pinned\n")
+    assert trip("pin trip -1").code == 0
+    assert [[row[1], row[-1]] for row in rows(trip("notes trip").out)] == [[entry, "(pinned)"]]
+    assert trip("pin trip -1 --after second").code != 0
+    assert trip("pin trip -9").code != 0
+    assert objects(trip("unpin trip -1 --json").out) == [{"entryId": entry, "pinned": False}]
+    assert trip("notes trip --json").out == ""
+    assert trip("ls --pinned --json").out == ""
 
 
 def test_an_option_that_a_note_does_not_have_is_not_its_text(trip: Forklore) -> None:

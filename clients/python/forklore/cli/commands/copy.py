@@ -100,6 +100,6 @@ def _by_file(shell: Shell, conversation_id: str, name: str | None, again: str) -
 
     with TemporaryDirectory() as folder:
         lines = Path(folder) / "tree.jsonl"
-        write_trees(shell, [conversation_id], str(lines))
+        write_trees(shell, [conversation_id], str(lines), notes=False)
         threads = threads_for(shell)
         return import_files(shell, [lines], again=again, name=name, threads=threads, shown=f"copy {again}")
