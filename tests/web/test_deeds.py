@@ -34,7 +34,7 @@ from tests.web.steps import (
 from tests.web.wording import words
 
 PROMOTES = "**/v1/conversations/*/promote"
-READER = {"Compare", "Members…", "Copy link", "Pin", "Archive", "Export…"}
+READER = {"Compare", "Members…", "Copy link", "Copy tree", "Pin", "Archive", "Export…"}
 WRITER = READER | {"Continue in…", "Names and tags…", "Make current…", "Merge into…"}
 MANAGER = WRITER - {"Members…"} | {"Share…", "Delete this branch…"}
 OWNER = MANAGER | {"Hand over to…", "Delete the whole tree…"}
@@ -97,6 +97,36 @@ def test_a_name_moves_only_if_one_says_so(blank: Page, user: str, grown: Pond) -
 
     expect(head(blank).get_by_text("main-run")).to_be_visible()
     assert grown.side.details().is_current
+
+
+def test_a_reader_copies_the_tree_and_goes_on_in_the_copy(blank: Page, user: str, grown: Pond) -> None:
+    other = f"{user}-reader"
+    grown.main.share(other, "reader")
+    sign_in(blank, other, at=at_conversation(grown.side.id))
+    expect(entry(blank, "Side 2")).to_be_visible()
+
+    act(blank, "Copy tree")
+
+    expect(said(blank, "The tree is copied. The copy is yours alone.")).to_be_visible()
+    expect(box(blank)).to_have_count(1)
+    expect(title(blank)).to_have_text("Side arm")
+    expect(entry(blank, "Side 2")).to_be_visible()
+    assert grown.side.id not in blank.url
+    with Forklore(blank.url.split("/#")[0], token=other) as api:
+        copied = api.conversation(blank.url.rsplit("/", 1)[-1])
+        assert len(copied.forks().list()) == len(grown.side.forks().list()) > 1
+        assert [one.user_id for one in copied.members().list()] == [other]
+
+
+def test_a_tree_that_is_too_large_to_copy_stays_open(page: Page, grown: Pond, watch: Watch) -> None:
+    grown.main.fork(count=30)
+    watch.expect_status("413")
+
+    act(page, "Copy tree")
+
+    expect(said(page, words("This tree is too large to copy here."))).to_be_visible()
+    expect(title(page)).to_have_text("Side arm")
+    assert grown.side.id in page.url
 
 
 def test_title_names_tags_and_score_are_changed_together(page: Page, api: Forklore, grown: Pond) -> None:

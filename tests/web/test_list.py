@@ -285,6 +285,51 @@ def test_pins_are_first_in_ones_own_order(blank: Page, api: Forklore, user: str)
     expect_titles(page, ["Faro", "Porto", "Lisbon"])
 
 
+def test_a_pin_is_dragged_to_its_place(blank: Page, api: Forklore, user: str) -> None:
+    for name in ("Faro", "Porto", "Lisbon"):
+        steps.talk(api, "Hello", title=name).pin()
+    steps.talk(api, "Hello", title="Evora")
+    page = steps.sign_in(blank, user)
+    titles = page.get_by_role("region", name="Pinned").locator("b.cut")
+    expect(titles).to_have_text(["Lisbon", "Porto", "Faro"])
+
+    def drag(name: str, to: str, *, below: bool) -> None:
+        box = steps.row(page, to).bounding_box()
+        assert box is not None
+        place = {"x": 40.0, "y": box["height"] - 4 if below else 4.0}
+        steps.row(page, name).drag_to(steps.row(page, to), target_position=place)  # type: ignore[arg-type]
+
+    drag("Lisbon", "Faro", below=True)
+    expect(titles).to_have_text(["Porto", "Faro", "Lisbon"])
+    assert [one.title for one in api.conversations(pinned=True)] == ["Porto", "Faro", "Lisbon"]
+    drag("Lisbon", "Faro", below=False)
+    expect(titles).to_have_text(["Porto", "Lisbon", "Faro"])
+    drag("Faro", "Porto", below=False)
+    expect(titles).to_have_text(["Faro", "Porto", "Lisbon"])
+
+    address = page.url
+    drag("Evora", "Faro", below=True)  # no pin
+    drag("Faro", "Evora", below=True)  # to where no pin is
+    drag("Porto", "Porto", below=True)
+    assert page.url == address
+    assert [one.title for one in api.conversations(pinned=True)] == ["Faro", "Porto", "Lisbon"]
+
+
+def test_by_keyboard_a_pin_is_moved(blank: Page, api: Forklore, user: str) -> None:
+    for name in ("Faro", "Porto"):
+        steps.talk(api, "Hello", title=name).pin()
+    page = steps.sign_in(blank, user)
+    titles = page.get_by_role("region", name="Pinned").locator("b.cut")
+    steps.row(page, "Faro").focus()
+    page.keyboard.press("Tab")
+    expect(
+        page.get_by_role("group", name="Pin of Faro").get_by_role("button", name="Move up")
+    ).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(titles).to_have_text(["Faro", "Porto"])
+    assert [one.title for one in api.conversations(pinned=True)] == ["Faro", "Porto"]
+
+
 def test_a_filter_counts_for_pins(blank: Page, api: Forklore, user: str) -> None:
     steps.talk(api, "Hello", title="Lisbon").update(tags={"kind": "trip"})
     for name in ("Porto", "Faro"):

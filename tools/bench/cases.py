@@ -668,6 +668,7 @@ CASES: dict[str, Case] = {
     "admin: attachments": Case("adminListAttachments", lambda _: {"userId": "ann"}, caller=ADMIN),
     "note": Case("addNote", lambda w: {**_of_entry(w), "text": "so", "score": 1}),
     "notes of an entry": Case("listNotes", _of_entry),
+    "notes of a tree": Case("listNotes", lambda w: {**subject(w), "allForks": True}),
     "delete a note": Case("deleteNote", _noted),
     "admin: notes": Case("adminListNotes", _of_entry, caller=ADMIN),
     "admin: delete a note": Case("adminDeleteNote", _noted, caller=ADMIN),

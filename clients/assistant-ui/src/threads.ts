@@ -13,6 +13,8 @@ import { textOfParts } from "./messages.ts";
 
 /** Of the title that the service makes. */
 const TITLE_CHARACTERS = 40;
+/** Of a user. */
+const PINS_MAX = 50;
 
 /** How a list is made. title: makes a thread's title; without it the service does, from the first text. */
 export interface ThreadListOptions extends HistoryOptions {
@@ -28,22 +30,31 @@ export type ThreadListAdapter = RemoteThreadListAdapter &
 /**
  * Return the list of the user's threads, for assistant-ui's `useRemoteThreadListRuntime`.
  *
- * A thread's remote id is the id of the conversation that began it. Each thread has its history here, too.
+ * A thread's remote id is the id of the conversation that began it. Each thread has its history here, too. What the
+ * user has pinned is first, in the user's own order, with `pinned: true` in `custom`: to set that pins the thread
+ * before the others, and a `custom` without it unpins it.
  */
 export function threadListAdapter(fl: Forklore, options: ThreadListOptions = {}): ThreadListAdapter {
 	const { title: titleOf, pageRows: limit = 50, onUnsaved, answers } = options;
 	const rename = async (remoteId: string, title: string): Promise<void> => {
 		await fl.conversation(remoteId).update({ title });
 	};
+	/** The pinned threads, as far as it is known here: to pin one again would move it. */
+	const pins = new Set<string>();
+	const threadOf = (of: ConversationDetails): RemoteThreadMetadata => metadataOf(of, pins.has(of.id));
 	return {
 		async list({ after } = {}) {
-			const page = await fl.api.listConversations({
-				mode: "roots",
-				archived: "include",
-				limit,
-				afterCursor: after,
-			});
-			return { threads: page.data.map(threadOf), nextCursor: page.afterCursor ?? undefined };
+			const asked = { mode: "roots", archived: "include" } as const;
+			const [page, pinned] = await Promise.all([
+				fl.api.listConversations({ ...asked, limit, afterCursor: after }),
+				after === undefined && fl.api.listConversations({ ...asked, pinned: true, limit: PINS_MAX }),
+			]);
+			if (pinned) {
+				pins.clear();
+				for (const { id } of pinned.data) pins.add(id);
+			}
+			const rows = [...(pinned ? pinned.data : []), ...page.data.filter(({ id }) => !pins.has(id))];
+			return { threads: rows.map(threadOf), nextCursor: page.afterCursor ?? undefined };
 		},
 		async initialize(threadId, { custom } = {}) {
 			// asked for twice for one thread, it is made once
@@ -52,8 +63,15 @@ export function threadListAdapter(fl: Forklore, options: ThreadListOptions = {})
 			return { remoteId: id };
 		},
 		rename,
-		async updateCustom(remoteId, custom = {}) {
-			await fl.conversation(remoteId).update({ metadata: custom });
+		async updateCustom(remoteId, { pinned, ...rest } = {}) {
+			const isPin = pinned === true;
+			const metadata = isPin || pinned === undefined ? rest : { ...rest, pinned };
+			const chat = fl.conversation(remoteId);
+			await chat.update({ metadata });
+			if (isPin === pins.has(remoteId)) return;
+			await (isPin ? chat.pin() : chat.unpin());
+			if (isPin) pins.add(remoteId);
+			else pins.delete(remoteId);
 		},
 		async archive(remoteId) {
 			await fl.conversation(remoteId).archive();
@@ -96,18 +114,15 @@ export function threadListAdapter(fl: Forklore, options: ThreadListOptions = {})
 	};
 }
 
-const threadOf = ({
-	id,
-	title,
-	metadata,
-	archived,
-	lastUsedAt,
-}: ConversationDetails): RemoteThreadMetadata => ({
+const metadataOf = (
+	{ id, title, metadata, archived, lastUsedAt }: ConversationDetails,
+	isPinned: boolean,
+): RemoteThreadMetadata => ({
 	remoteId: id,
 	status: archived ? "archived" : "regular",
 	title: title ?? undefined,
 	lastMessageAt: new Date(lastUsedAt),
-	custom: metadata,
+	custom: isPinned ? { ...metadata, pinned: true } : metadata,
 });
 
 /** Return the thread that is shown, as an object that stays with it when another one is. */

@@ -67,6 +67,55 @@ test("a list has pages", async () => {
 	expect([first.threads.length, second.threads.length, second.nextCursor]).toEqual([2, 1, undefined]);
 });
 
+test("what is pinned stands first in its own order, and custom pins and unpins", async () => {
+	const fl = client("pins");
+	const threads = threadListAdapter(fl, { pageRows: 2 });
+	const ids: string[] = [];
+	for (const name of ["1", "2", "3", "4"]) {
+		ids.push((await threads.initialize(name, { custom: { name } })).remoteId);
+	}
+	const [first, second, third, fourth] = ids as [string, string, string, string];
+	const shown = async (): Promise<unknown[]> => {
+		const page = await threads.list();
+		const rest =
+			page.nextCursor === undefined ? [] : (await threads.list({ after: page.nextCursor })).threads;
+		return [...page.threads, ...rest].map(({ custom }) => [custom?.["name"], custom?.["pinned"]]);
+	};
+	await threads.updateCustom(first, { name: "1", pinned: true });
+	await threads.updateCustom(second, { name: "2", pinned: true });
+	await fl.conversation(third).pin({ after: second }); // elsewhere
+	const listed = [
+		["2", true],
+		["3", true],
+		["1", true],
+		["4", undefined],
+	];
+	expect(await shown()).toEqual(listed);
+	expect((await fl.conversation(first).details()).metadata).toEqual({ name: "1" });
+
+	await threads.updateCustom(first, { name: "one", pinned: true }); // it stays in its place
+	expect(await shown()).toEqual(listed.with(2, ["one", true]));
+	expect((await threads.fetch(first)).custom).toEqual({ name: "one", pinned: true });
+	await threads.updateCustom(second, { name: "2" });
+	await threads.updateCustom(first, { name: "1", pinned: false });
+	await threads.archive(third);
+	expect(await shown()).toEqual([
+		["3", true],
+		["4", undefined],
+		["2", undefined],
+		["1", false],
+	]);
+	expect((await fl.conversations({ pinned: true, archived: "include" }).list()).map(({ id }) => id)).toEqual([
+		third,
+	]);
+	await threads.delete(third);
+	await threads.delete(fourth);
+	expect(await shown()).toEqual([
+		["2", undefined],
+		["1", false],
+	]);
+});
+
 test("a title is that of the service, from the first text, or what a function makes", async () => {
 	const fl = client("titles");
 	const threads = threadListAdapter(fl);

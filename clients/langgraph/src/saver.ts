@@ -69,12 +69,12 @@ interface Left {
 	own: string[];
 }
 
-/** What was read of a thread. revision: of its name. last: the last entry. tip: the checkpoint that the next one follows. */
+/** What was read of a thread. revision: of its name. last: the last entry. tips: of each namespace the checkpoint that the next one follows. */
 interface Thread {
 	conversationId: string;
 	revision: number;
 	last: string | undefined;
-	tip: string | undefined;
+	tips: Map<string, string>;
 	left: Left | undefined;
 	checkpoints: Map<string, Kept>;
 	writes: Map<string, Map<string, Write>>;
@@ -115,7 +115,7 @@ export class ForkloreSaver extends BaseCheckpointSaver {
 		const id = getCheckpointId(config);
 		const thread = threadId === undefined ? undefined : await this.#read(threadId);
 		if (thread === undefined || threadId === undefined) return undefined;
-		const [kept] = newest(thread).filter((one) => one.ns === ns && (!id || one.id === id));
+		const kept = thread.checkpoints.get(keyOf(ns, id || (thread.tips.get(ns) ?? "")));
 		return kept && this.#tupleOf(threadId, thread, kept);
 	}
 
@@ -168,7 +168,7 @@ export class ForkloreSaver extends BaseCheckpointSaver {
 		if (ns !== "" || parent === undefined || !(await this.#branched(threadId, parent, entry)))
 			await this.#fl.api.appendEntryByName({ name: this.#nameOf(threadId), entries: [entry] });
 		const known = this.#known.get(threadId);
-		if (known !== undefined && ns === "") known.tip = checkpoint.id;
+		known?.tips.set(ns, checkpoint.id);
 		return { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id } };
 	}
 
@@ -200,10 +200,10 @@ export class ForkloreSaver extends BaseCheckpointSaver {
 
 	/** Store a checkpoint that follows an older one in a fork after that one. Return false if it follows the last one. */
 	async #branched(threadId: string, parent: string, entry: Draft): Promise<boolean> {
-		if (this.#known.get(threadId)?.tip === parent) return false;
+		if (this.#known.get(threadId)?.tips.get("") === parent) return false;
 		const thread = await this.#read(threadId);
 		const kept = thread?.checkpoints.get(keyOf("", parent));
-		if (thread === undefined || kept === undefined || thread.tip === parent) return false;
+		if (thread === undefined || kept === undefined || thread.tips.get("") === parent) return false;
 		const name = this.#nameOf(threadId);
 		const { conversationId: here, left } = thread;
 		const says = { of: name, left: [...(left?.left ?? []), here], own: [...ownIn(left, name), here] };
@@ -235,8 +235,10 @@ export class ForkloreSaver extends BaseCheckpointSaver {
 		const thread: Thread = isKnown ? { ...known, revision } : emptyThread(conversationId, revision);
 		const seen = new Set<string>();
 		await this.#take(thread, conversationId, seen);
+		const tips = new Map<string, string>();
 		for (const left of isKnown ? [] : (thread.left?.left ?? []))
-			await orNone(this.#take({ ...thread, last: undefined }, left, seen)); // somebody may have deleted it
+			await orNone(this.#take({ ...thread, last: undefined, tips }, left, seen)); // somebody may have deleted it
+		thread.tips = new Map([...tips, ...thread.tips]);
 		this.#known.set(threadId, thread);
 		for (const first of this.#known.keys()) if (this.#known.size > THREADS_MAX) this.#known.delete(first);
 		return thread;
@@ -324,7 +326,7 @@ const emptyThread = (conversationId: string, revision: number): Thread => ({
 	conversationId,
 	revision,
 	last: undefined,
-	tip: undefined,
+	tips: new Map(),
 	left: undefined,
 	checkpoints: new Map(),
 	writes: new Map(),
@@ -379,7 +381,7 @@ function take(thread: Thread, entry: ListedEntry, shownBy: string): void {
 			versions,
 			...place,
 		});
-		if (ns === "") thread.tip = id;
+		thread.tips.set(ns, id);
 	}
 	const held = thread.writes.get(keyOf(ns, id)) ?? new Map<string, Write>();
 	for (const write of writes) {

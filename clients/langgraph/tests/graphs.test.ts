@@ -2,7 +2,7 @@
 
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Annotation, END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { expect, inject, test } from "vitest";
+import { expect, inject, test, vi } from "vitest";
 
 import { Forklore, textOf, type ListedEntry } from "@forklore/client";
 
@@ -95,6 +95,22 @@ test("a run that another process has begun goes on, after a task that failed", a
 	const done = await graphWith(saverOf()).invoke(null, at("t"));
 	expect(done.done.sort()).toEqual(["fine", "weak"]);
 	expect(times.filter((one) => one === "fine")).toHaveLength(1); // its write was kept
+});
+
+test("what was stored last is the latest checkpoint, also by a machine whose clock is behind", async () => {
+	const { fl } = new Counting();
+	const [mine, other] = [graphOn(new ForkloreSaver(fl)), graphOn(new ForkloreSaver(fl))];
+	await asked(mine, "clocks", "one?");
+	const now = Date.now;
+	const clock = vi.spyOn(Date, "now").mockImplementation(() => now() - 60_000);
+	await asked(other, "clocks", "two?");
+	clock.mockRestore();
+	const texts = await asked(mine, "clocks", "three?");
+	expect(texts).toEqual(["one?", "I know 1.", "two?", "I know 3.", "three?", "I know 5."]);
+	expect(await asked(other, "clocks", "four?")).toHaveLength(8);
+	const branches = [];
+	for await (const { title } of fl.named("langgraph-js/clocks").forks()) branches.push(title);
+	expect(branches).toEqual(["one?"]);
 });
 
 test("people see the messages, and a fork finds what it shows alone", async () => {

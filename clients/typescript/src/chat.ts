@@ -264,6 +264,65 @@ export class ChatStore {
 		});
 	}
 
+	/**
+	 * Pin a message for all who see it, in every branch that shows it. A later version of it is not pinned.
+	 *
+	 * Throws NotFoundError for a message that is not stored.
+	 */
+	async pin(id: string): Promise<void> {
+		await this.#onVersions(id, async (versions) => {
+			const newest = versions.at(-1);
+			if (newest) await this.#api.addNote({ ...newest, pinned: true });
+		});
+	}
+
+	/** Take the pins of a message away, whoever has made them. */
+	async unpin(id: string): Promise<void> {
+		await this.#onVersions(id, async (versions) => {
+			for (const version of versions) {
+				const { data } = await this.#api.listNotes({ ...version, limit: 200 });
+				for (const { id: noteId, pinned } of data) {
+					if (pinned) await this.#api.deleteNote({ ...version, noteId });
+				}
+			}
+		});
+	}
+
+	/** Return the ids of the pinned messages that the current branch shows, the oldest first. */
+	async pinned(): Promise<string[]> {
+		return this.#inTurn(async () => {
+			const known = (this.#known ??= await this.#read());
+			const pins = new Set<string>();
+			let afterCursor: string | undefined;
+			do {
+				if (known.entries.size === 0) break; // there is no such chat yet
+				const asked = { conversationId: known.currentId, afterCursor, limit: 200 };
+				const page = await this.#api.listNotes(asked);
+				for (const { entryId, pinned } of page.data) {
+					const id = pinned ? ofEntry(known, entryId) : undefined;
+					if (id !== undefined && !known.deleted.has(id)) pins.add(id);
+				}
+				afterCursor = page.afterCursor ?? undefined;
+			} while (afterCursor !== undefined);
+			return [...pins];
+		});
+	}
+
+	/** Do the work on the entries of a message, the oldest first, each with a conversation that shows it. */
+	async #onVersions(
+		id: string,
+		work: (versions: { conversationId: string; entryId: string }[]) => Promise<void>,
+	): Promise<void> {
+		await this.#inTurn(async () => {
+			await this.#onKnown(id, async (known, stored) => {
+				const versions = stored === id ? known.messages.get(id) : undefined;
+				if (versions === undefined)
+					throw new NotFoundError(`the message ${JSON.stringify(id)} is not stored`, { status: 404 });
+				await work(versions.map((one) => ({ conversationId: showing(known, one), entryId: one.id })));
+			});
+		});
+	}
+
 	/** Do the work, and tell of what is not stored, if it has changed that. */
 	async #telling(work: () => Promise<void>): Promise<void> {
 		const state = (): unknown[] => [...this.#unsaved.values()].flatMap((one) => [one, one.error]);

@@ -760,7 +760,7 @@ export class Conversation {
 	 * Delete this branch. Other branches keep what they show; with the last one the tree goes.
 	 *
 	 * A name that points here stays: the next append by it makes a new conversation. Return the conversation by its
-	 * id, as `deleteTree` does: a tree comes back, a single branch does not.
+	 * id: its `restore` brings the branch back while it is in the trash.
 	 */
 	delete(options: Sent = {}): Promise<Conversation> {
 		return this.#delete("branch", options);
@@ -825,16 +825,40 @@ export class Conversation {
 		return this.#api.addNote(given, { idempotencyKey, signal });
 	}
 
-	/** Return the notes on all that the conversation shows, or on one entry, in the order of the entries. */
-	notes(options: Sent & { entryId?: string | undefined } = {}): Pages<Note> {
-		const { entryId, ...sent } = options;
-		return this.#listed(sent, (given, more) => this.#api.listNotes({ ...given, entryId }, more));
+	/** Return the notes on all that the conversation shows, on one entry, or on all of the fork tree. */
+	notes(options: Sent & { entryId?: string | undefined; allForks?: boolean | undefined } = {}): Pages<Note> {
+		const { entryId, allForks, ...sent } = options;
+		return this.#listed(sent, (given, more) => this.#api.listNotes({ ...given, entryId, allForks }, more));
 	}
 
-	/** Delete a note: one's own, or as a manager. */
+	/** Delete a note: one's own, or as a manager; a pin as a writer, too. */
 	async deleteNote(note: Note, options: Sent = {}): Promise<void> {
 		const of = { entryId: note.entryId, noteId: note.id };
 		await this.#api.deleteNote({ ...(await this.#here(options)), ...of }, options);
+	}
+
+	/**
+	 * Pin an entry of the history, for all who see it. The pin is a note: every branch that shows the entry shows it.
+	 * What is pinned already keeps its pin.
+	 */
+	pinEntry(entry: EntryOrId, options: Keyed = {}): Promise<Note> {
+		return this.note(entry, { ...options, pinned: true });
+	}
+
+	/** Take the pins of an entry away, whoever has pinned it. */
+	async unpinEntry(entry: EntryOrId, options: Sent = {}): Promise<void> {
+		for await (const note of this.notes({ ...options, entryId: idOf(entry) }))
+			if (note.pinned)
+				await this.deleteNote(note, options).catch((error: unknown) => {
+					if (!saysNothing(error)) throw error; // somebody else has done it
+				});
+	}
+
+	/** Return the pinned entries that the conversation shows, the oldest first. */
+	async pinnedEntries(options: Sent = {}): Promise<Entry[]> {
+		const pins = new Set<string>();
+		for await (const note of this.notes(options)) if (note.pinned) pins.add(note.entryId);
+		return Promise.all([...pins].map((id) => this.entry(id, options)));
 	}
 
 	/**

@@ -53,6 +53,45 @@ test("a message is one entry with its id as key, and its data beside role and te
 	await expect(store.append("a", said("b", "", { role: "ai" }))).rejects.toThrow(InputError);
 });
 
+test("messages are pinned and unpinned by their ids, wherever they stand", async () => {
+	const store = opened();
+	expect(await store.pinned()).toEqual([]);
+	await store.append(null, said("a"), said("b"), said("c"));
+	await store.append("a", said("d"), said("e")); // beside b
+	await store.pin("e");
+	await store.pin("c"); // of the other branch
+	await store.pin("a");
+	await store.pin("a");
+	expect(await store.pinned()).toEqual(["a", "e"]);
+	const other = again(store);
+	expect(await other.pinned()).toEqual(["a", "e"]);
+	await other.append("c", said("f")); // its branch is the current one now
+	expect(await other.pinned()).toEqual(["a", "c"]);
+	const notes = await fl.conversation(store.conversationId).notes().list();
+	expect(notes.filter(({ pinned }) => pinned)).toHaveLength(2);
+
+	await other.unpin("e");
+	await other.unpin("a");
+	await other.unpin("a");
+	expect(await other.pinned()).toEqual(["c"]);
+	await other.delete("c");
+	expect(await other.pinned()).toEqual([]);
+	await store.append("e", said("e2"));
+	expect(await store.pinned()).toEqual([]);
+	await expect(store.pin("none")).rejects.toThrow(NotFoundError);
+});
+
+test("a later version of a pinned message is not pinned", async () => {
+	const store = opened();
+	await store.append(null, said("a"), said("b"));
+	await store.pin("b");
+	await store.update("a", said("b", "newer"));
+	expect(await store.pinned()).toEqual([]);
+	await store.pin("b");
+	await store.unpin("b");
+	expect(await fl.conversation(store.conversationId).notes().list()).toEqual([]);
+});
+
 test("many messages at once are one request for 44, and stand behind one another", async () => {
 	const store = opened();
 	await store.load();

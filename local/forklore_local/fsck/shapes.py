@@ -100,7 +100,7 @@ SHAPES = {
     ),
     Kind.MEM: _shape("userId:S level:S createdAt:S", "nonce:S archived:BOOL"),
     Kind.LINK: _shape("conversation:S createdAt:S ttl:N", "upTo:S userIds:BOOL stays:BOOL opens:N"),
-    Kind.NOTE: _shape("userId:S", "text:S score:S clientId:S imported:BOOL"),
+    Kind.NOTE: _shape("userId:S", "text:S score:S clientId:S pinned:BOOL imported:BOOL"),
     Kind.ENTRY: _shape(
         "L1:S userId:S contentType:S size:N nonce:S",
         "clientId:S agentId:S epoch:N usage:S metadata:S body:B chunks:N prev:B turn:B key:S mergedFrom:S"

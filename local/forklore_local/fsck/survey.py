@@ -273,7 +273,7 @@ class Survey:
         note = items.note(item)
         _require(keys.note(key.partition, note.ref) == key and ids.is_uuid(note.ref.conversation_id))
         _require(ids.is_entry_id(note.ref.entry_id) and ids.is_entry_id(note.ref.note_id))
-        _require(bool(note.text) or note.score is not None)
+        _require((bool(note.text) or note.score is not None) != note.pinned)
         self._tree(key).notes.add(note.ref)
 
     def _entry(self, key: Key, item: Item) -> None:

@@ -66,7 +66,17 @@ def put_back(copy: Path, to: Path, *, is_good: Callable[[Path], bool]) -> Path |
     Returns and raises as `make_of`. Raises DataError if there is no copy, too.
     """
     found = newest_of(copy)
-    is_made = make_of(lambda made: back_up(found, made), to, is_good=is_good)
+
+    def fetch(made: Path) -> None:
+        try:
+            back_up(found, made)
+        except DataError as error:
+            others = copies_in(copy)[:-1] if found != copy else []
+            raise DataError(
+                f"{found}: {error}" + (f"; the one before is {others[-1]}" if others else "")
+            ) from error
+
+    is_made = make_of(fetch, to, is_good=is_good)
     return found if is_made else None
 
 

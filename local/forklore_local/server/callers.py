@@ -62,8 +62,9 @@ class Callers:
 
 def _as_in_host(name: str) -> str:
     """Return a name or an address as browsers write it into `Host` and `Origin`."""
-    if ":" in name:
+    if re.fullmatch(r"[A-Za-z0-9._-]+", name):
+        return name.lower()
+    try:
         return f"[{IPv6Address(name.strip('[]'))}]"
-    if not re.fullmatch(r"[A-Za-z0-9._-]+", name):
-        raise ValueError(f"no name or address of a host: {name!r}")
-    return name.lower()
+    except ValueError:
+        raise ValueError(f"no name or address of a host: {name!r}") from None

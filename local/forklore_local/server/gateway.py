@@ -144,8 +144,6 @@ class Gateway:
             return self._explain(response)
         except EventTooLargeError:
             return _message(413, "Request Entity Too Large")
-        except asyncio.CancelledError:  # the server is stopping and has waited long enough
-            return _message(503, "Service Unavailable")
         except TimeoutError:
             _log.error("not_in_time", extra={"function": match.function.name, "route": match.route.key})
             if match.function.timeout_seconds >= self._timeout_seconds:

@@ -96,6 +96,14 @@ class IssuerAuthorizer:
         joined = {name: header_text(b",".join(held)) for name, held in values.items() if held}
         return self.verify.context_of({"headers": joined})
 
+    def after(self, before: "IssuerAuthorizer") -> "IssuerAuthorizer":
+        """Return this with the keys that were found before, if they are of the same issuer."""
+        mine, others = self.verify.settings, before.verify.settings
+        is_same = mine.issuer_keys == others.issuer_keys and (
+            mine.expected._replace(audiences=()) == others.expected._replace(audiences=())
+        )
+        return IssuerAuthorizer(self.verify._replace(find_key=before.verify.find_key)) if is_same else self
+
 
 def _values(headers: Headers, name: bytes) -> list[bytes]:
     return [value for key, value in headers if key.lower() == name]

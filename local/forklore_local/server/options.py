@@ -9,7 +9,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,7 +42,8 @@ OF_OTHERS = frozenset(
 class Kind(StrEnum):
     """What an option holds."""
 
-    TEXT, PATH, NUMBER, FLAG, LIST = "a text", "a path", "a number", "true or false", "a list of texts"
+    TEXT = "a text"  # in a file a number, true and false, too
+    PATH, NUMBER, FLAG, LIST = "a path", "a number", "true or false", "a list of texts"
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,9 @@ class Option:
 
     help: None: the command line has none of this name. named: its variable, if it is not the usual
     one. most: of a NUMBER; the least is `least`. is_secret: nobody is shown its value.
-    is_renewed: SIGHUP reads it anew. is_of_service: its variable is read by the code that is
-    deployed; what the command line has of a list comes beside that.
+    is_renewed: SIGHUP reads it anew. is_of_issuer: it says nothing without one. is_of_service: its
+    variable is read by the code that is deployed; what the command line has of a list comes beside
+    that.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Option:
     most: int = 0
     is_secret: bool = False
     is_renewed: bool = False
+    is_of_issuer: bool = False
     is_of_service: bool = False
 
     @property
@@ -82,6 +85,8 @@ class Option:
         if self.kind is Kind.LIST:
             return read_list(text)
         if self.kind is Kind.PATH:
+            if not text:  # it would be the folder where the server starts
+                raise ValueError("a path, and not ''")
             return Path(text)
         if self.kind is Kind.NUMBER:
             if not re.fullmatch(r"[0-9]{1,9}", text) or not self.least <= int(text) <= self.most:
@@ -97,11 +102,9 @@ class Option:
         return chosen
 
 
-def _of_service(
-    name: str, kind: Kind = Kind.TEXT, *, is_secret: bool = False, renewed: bool = True
-) -> Option:
+def _of_service(name: str, kind: Kind = Kind.TEXT, *, renewed: bool = True) -> Option:
     """Return an option that only a variable or the file sets, and that the deployed code reads."""
-    return Option(name, kind=kind, is_of_service=True, is_secret=is_secret, is_renewed=renewed)
+    return Option(name, kind=kind, is_of_service=True, is_renewed=renewed)
 
 
 OPTIONS = (
@@ -132,7 +135,14 @@ OPTIONS = (
     Option(
         "issuer", "verify tokens: who signs them, as their claim iss has it", metavar="URL", is_renewed=True
     ),
-    Option("audience", "with --issuer: for whom tokens are", Kind.LIST, metavar="NAME", is_renewed=True),
+    Option(
+        "audience",
+        "with --issuer: for whom tokens are",
+        Kind.LIST,
+        metavar="NAME",
+        is_renewed=True,
+        is_of_issuer=True,
+    ),
     Option(
         "token-file",
         "verify tokens: of the users in this file, which `forklore user` writes",
@@ -172,11 +182,11 @@ OPTIONS = (
     Option("log", "the format of its log", default=FORMATS[0], choices=FORMATS),
     Option("mcp", "also serve the tools for agents, at /mcp", Kind.FLAG),
     Option("verbose", "lines per request: what it costs on AWS, and nothing of its content", Kind.FLAG),
-    _of_service("algorithms", Kind.LIST),
-    _of_service("user-id-claim"),
-    _of_service("roles-claim"),
-    _of_service("issuer-keys"),
-    _of_service("api-key-hashes", Kind.LIST, is_secret=True),
+    replace(_of_service("algorithms", Kind.LIST), is_of_issuer=True),
+    replace(_of_service("user-id-claim"), is_of_issuer=True),
+    replace(_of_service("roles-claim"), is_of_issuer=True),
+    replace(_of_service("issuer-keys"), is_of_issuer=True),
+    replace(_of_service("api-key-hashes", Kind.LIST), is_of_issuer=True, is_secret=True),
     _of_service("admins", Kind.LIST),
     _of_service("auditors", Kind.LIST),
     _of_service("indexers", Kind.LIST),
@@ -332,15 +342,12 @@ def _text(file: Path, option: Option, value: object) -> str:
         if any("," in one for one in value):
             raise ValueError(f"{file}: {option.name} has a comma, which divides a list; in a URL write %2C")
         return ",".join(value)
-    if option.kind is Kind.PATH and isinstance(value, str):
+    if option.kind is Kind.PATH and isinstance(value, str) and value:
         return value if value == MEMORY else str(file.parent / value)
     fits: Callable[[object], bool] = {
         Kind.FLAG: lambda one: isinstance(one, bool),
         Kind.NUMBER: lambda one: isinstance(one, int) and not isinstance(one, bool),
-        Kind.TEXT: lambda one: (
-            isinstance(one, str)
-            or (option.is_of_service and isinstance(one, int) and not isinstance(one, bool))
-        ),
+        Kind.TEXT: lambda one: isinstance(one, (str, int)),
     }.get(option.kind, lambda _one: False)
     if not fits(value):
         raise ValueError(f"{file}: {option.name} is {option.kind}")

@@ -27,7 +27,16 @@ from forklore_local.in_process.opened import Opened
 from forklore_local.in_process.upkeep import require_readable
 from forklore_local.in_process.worker import Worker
 from forklore_local.server.answered import show_each, with_lines
-from forklore_local.server.asgi import App, Headers, Receive, Scope, Send
+from forklore_local.server.asgi import (
+    App,
+    Headers,
+    Message,
+    Receive,
+    Response,
+    Scope,
+    Send,
+    send_response,
+)
 from forklore_local.server.callers import Callers
 from forklore_local.server.commits import Commits
 from forklore_local.server.cors import with_cors
@@ -35,11 +44,18 @@ from forklore_local.server.events import Events
 from forklore_local.server.files import ServedObjects, with_files
 from forklore_local.server.functions import http_apis, http_functions, operation_names
 from forklore_local.server.gateway import READY, Gateway
-from forklore_local.server.identity import Identity, hinted, named_user, read_authorizer, read_issuer
+from forklore_local.server.identity import (
+    Identity,
+    IssuerAuthorizer,
+    hinted,
+    named_user,
+    read_authorizer,
+    read_issuer,
+)
 from forklore_local.server.invocation import sleep
 from forklore_local.server.log import show_lines_of, write
 from forklore_local.server.manager import STOP_SECONDS, VARIABLES, Manager, given_socket
-from forklore_local.server.options import Options, changed, lines_of
+from forklore_local.server.options import OPTIONS, Options, changed, lines_of
 from forklore_local.server.options import read as read_options
 from forklore_local.server.page import with_page
 from forklore_local.server.processes import (
@@ -91,6 +107,7 @@ the API reference is at {url}/docs
 {store}
 Ctrl+C stops it.
 """
+STOPPED = Response(503, [("content-type", "application/json")], b'{"message":"Service Unavailable"}')
 Beside = Callable[[App, str, Callable[[Headers], Awaitable[Identity]]], App]
 TRY = """\
 Nobody verifies tokens: that is for your own machine. Try it; the bearer token is the user id:
@@ -194,9 +211,13 @@ class _Server:
         """
         arguments = self._arguments
         self._require_verified(arguments.host)
+        self._require_own_port(arguments.port)
         nearness_named(arguments.recall or None)
-        if arguments.data is not None and (arguments.data / FILE).exists():
-            require_readable(arguments.data)
+        if arguments.data is not None and arguments.data.exists():
+            if not arguments.data.is_dir():
+                raise ValueError(f"cannot keep data in {arguments.data}: it is no folder")
+            if (arguments.data / FILE).exists():
+                require_readable(arguments.data)
         tokens = "nobody verifies tokens" if not self._verifies else _tokens_told(arguments)
         write("\n".join([*lines_of(self._options), tokens]), sys.stdout)
 
@@ -208,15 +229,18 @@ class _Server:
         self._listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body are two writes
         self._host, self._url = host, _url(self._listener)
         self._environment = {**self._environment, "FORKLORE_URL": self._url}
+        self._require_own_port(self._listener.getsockname()[1])
         if self._metrics_at:
             self._others = [_listen(*self._metrics_at)]
-            if self._metrics_port == self._listener.getsockname()[1]:
-                raise ValueError("--metrics needs a port of its own")
             self._metrics = _metrics()
 
     @property
     def _metrics_port(self) -> int:
         return int(self._others[0].getsockname()[1]) if self._others else 0
+
+    def _require_own_port(self, port: int) -> None:
+        if self._metrics_at and self._metrics_at[1] == port != 0:
+            raise ValueError("--metrics needs a port of its own")
 
     def _require_verified(self, host: str) -> None:
         if not (self._verifies or self._arguments.insecure or is_of_this_machine(host)):
@@ -262,7 +286,7 @@ class _Server:
         """Find callers by these options. Raises OSError and ValueError, with a text for people."""
         if _verifies(options) != self._verifies:
             raise ValueError("to verify tokens in another way, start the server again")
-        self._authorizer = _authorizer(options)
+        self._authorizer = _authorizer(options, self._authorizer)
 
     def _greet(self) -> None:
         """Say that the server is ready. What is in the folder now is what all workers serve."""
@@ -390,20 +414,26 @@ def _verifies(options: Options) -> str:
     return next((name for name in ("issuer", "token_file") if getattr(options.chosen, name)), "")
 
 
-def _authorizer(options: Options) -> Callable[[Headers], Identity]:
+def _authorizer(
+    options: Options, before: Callable[[Headers], Identity] | None = None
+) -> Callable[[Headers], Identity]:
     """Return what finds the caller of a request.
 
+    before: what has found them until now. Of the same issuer its keys are used on, so that nobody
+    is refused if the issuer cannot be reached at this moment.
     Raises OSError and ValueError, with a text for people.
     """
     chosen, environ = options.chosen, options.environment
     issuer, file = chosen.issuer, chosen.token_file
     if issuer and file:
         raise ValueError("--issuer and --token-file are two ways to know a user: choose one")
-    if chosen.audience and not issuer:
-        raise ValueError("--audience needs --issuer")
+    for option in OPTIONS:
+        if option.is_of_issuer and option.name in options.places and not issuer:
+            raise ValueError(f"{option.name} needs --issuer")
     if issuer:
         audience = {"FORKLORE_AUDIENCE": ",".join(chosen.audience)}
-        return read_issuer({**environ, "FORKLORE_ISSUER": issuer, **audience}, chosen.client)
+        made = read_issuer({**environ, "FORKLORE_ISSUER": issuer, **audience}, chosen.client)
+        return made.after(before) if isinstance(before, IssuerAuthorizer) else made
     if file and not file.exists():
         raise ValueError(f"{file} is missing; make it: forklore user add NAME --token-file {file}")
     return read_authorizer(environ, chosen.client, UserTokens(file).user_of if file else named_user)
@@ -431,10 +461,12 @@ def _refuse(error: Exception) -> int:
 def _workers(asked: int | None, data: Path | None) -> int:
     """Return how many processes serve. asked: None: as many as is usual.
 
-    Raises ValueError if there is no folder that several of them can share.
+    Raises ValueError if there is no folder that several of them can share, or two stores are named.
     """
-    if data is None or os.environ.get(ENDPOINT):
-        if data is None and asked is not None and asked > 1:
+    if data is not None and os.environ.get(ENDPOINT):
+        raise ValueError(f"--data and {ENDPOINT} name two stores")
+    if data is None:
+        if asked is not None and asked > 1:
             raise ValueError("--workers needs --data: several processes share a folder only")
         return 1
     workers = usual_number() if asked is None else asked
@@ -470,16 +502,14 @@ def _open_store(
     Return the files and what was opened; None where the commits of others are not seen here.
     events: who is told of changes. stack: closes what is opened. is_first: of all processes of this
     server; it sweeps and tells. nearness: as of Table. swept: as of Worker.
-    Raises DataError, DatabaseError, OSError, and ValueError if two stores are named, or if there
-    are receivers of events and the store is a DynamoDB, whose changes are not seen here.
+    Raises DataError, DatabaseError, OSError, and ValueError if there are receivers of events and
+    the store is a DynamoDB, whose changes are not seen here.
     """
     endpoint, settings = os.environ.get(ENDPOINT), ServiceSettings.from_environment()
     names = ("delete_wait_s", "deleted_days", "retention_days", "ignore_retention_tag")
     jobs = {name: getattr(settings, name) for name in names}
     stack.callback(give, Given())
     if endpoint:
-        if data is not None:
-            raise ValueError(f"--data and {ENDPOINT} name two stores")
         events.require(None, f"a DynamoDB at {ENDPOINT}")
         open_table_at(endpoint)
         objects = ServedObjects(Path(settings.attachments) if settings.attachments else None)
@@ -502,11 +532,25 @@ def _open_store(
 
 
 def _app(api: App, paths: App, callers: Callers, objects: ServedObjects) -> App:
-    """Return what serves `api` below API_PATHS, and all else by `paths`."""
+    """Return what serves `api` below API_PATHS, and all else by `paths`.
+
+    A request that is not answered when the server has waited for it long enough, and stops, is 503.
+    """
     others = with_files(paths, objects, is_wanted)
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        await (api if scope["path"].startswith(API_PATHS) else others)(scope, receive, send)
+        is_answered = False
+
+        async def sending(message: Message) -> None:
+            nonlocal is_answered
+            is_answered = True
+            await send(message)
+
+        try:
+            await (api if scope["path"].startswith(API_PATHS) else others)(scope, receive, sending)
+        except asyncio.CancelledError:
+            if not is_answered:
+                await send_response(send, STOPPED)
 
     return with_cors(serve, callers)
 

@@ -5,6 +5,7 @@ Sources: systemd.service(5), systemd.socket(5), systemd.exec(5).
 
 import getpass
 import re
+import stat
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -76,15 +77,48 @@ def unit_of(options: Options, *, program: Sequence[str], kind: str) -> str:
                 text = value.absolute() if option.kind is Kind.PATH else value
                 words += [f"--{option.name}"] if option.kind is Kind.FLAG else [f"--{option.name}", str(text)]
     if chosen.data is None:
-        who = "DynamicUser=yes\nStateDirectory=forklore\nWorkingDirectory=%S/forklore"
+        groups, remarks = _groups([file for file in (options.file, chosen.token_file) if file])
+        who = "\n".join(
+            ["DynamicUser=yes", *groups, "StateDirectory=forklore", "WorkingDirectory=%S/forklore"]
+        )
         own = " --data %S/forklore/data"
     else:
         folder: Path = chosen.data.absolute()
-        who, own = f"User={getpass.getuser()}\nReadWritePaths={_quoted(str(folder.parent))}", ""
+        user, remarks = _owner(folder) if folder.exists() else getpass.getuser(), []
+        who, own = f"User={user}\nReadWritePaths={_quoted(str(folder.parent))}", ""
     line = " ".join(map(_word, words)) + own
     told = SERVICE.format(name="forklore", line=line, who=who, stop_s=STOP_SECONDS + 5)
     left = [option.variable for option in OPTIONS if options.places.get(option.name) == option.variable]
-    return f"# Not in this unit, but set here: {', '.join(left)}.\n{told}" if left else told
+    if left:
+        remarks = [f"# Not in this unit, but set here: {', '.join(left)}.", *remarks]
+    return "\n".join([*remarks, told])
+
+
+def _groups(files: Sequence[Path]) -> tuple[list[str], list[str]]:
+    """Return the lines by which a user of the unit's own reads these files, and remarks."""
+    hidden = [file.absolute() for file in files if file.exists() and not file.stat().st_mode & stat.S_IROTH]
+    shared = {file for file in hidden if file.stat().st_mode & stat.S_IRGRP and file.stat().st_gid != 0}
+    remarks = [
+        f"# Its user cannot read {file}: chgrp GROUP, chmod 640, and print this unit again."
+        for file in hidden
+        if file not in shared
+    ]
+    names = " ".join(sorted({_group(file) for file in shared}))
+    return [f"SupplementaryGroups={names}"] if names else [], remarks
+
+
+def _owner(path: Path) -> str:
+    try:
+        return path.owner()
+    except KeyError:  # it has no name
+        return str(path.stat().st_uid)
+
+
+def _group(path: Path) -> str:
+    try:
+        return path.group()
+    except KeyError:
+        return str(path.stat().st_gid)
 
 
 def program_of(command: str) -> list[str]:

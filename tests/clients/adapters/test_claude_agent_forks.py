@@ -103,6 +103,40 @@ async def test_a_fork_is_that_of_the_sdk_but_for_its_ids(
         assert infos[ours["session_id"]].summary == infos[again.session_id].summary
 
 
+async def test_a_fork_names_its_own_lines_as_those_that_a_compaction_kept(
+    service: Service, user: str
+) -> None:
+    source, lines = key_of(), turn(1)
+    anchor, kept = str(uuid.uuid4()), lines[-1]["uuid"]
+    metadata = {
+        "trigger": "manual",
+        "preservedSegment": {"headUuid": kept, "anchorUuid": anchor, "tailUuid": kept},
+        "preservedMessages": {"anchorUuid": anchor, "uuids": [kept], "allUuids": [kept]},
+    }
+    about = {"subtype": "compact_boundary", "compactMetadata": metadata}
+    boundary = other("system", uuid=str(uuid.uuid4()), parentUuid=None, logicalParentUuid=kept, **about)
+    summary = said("user", "the summary", boundary, uuid=anchor, isCompactSummary=True)
+    async with store_of(service, user) as (store, _):
+        await store.append(source, [*lines, boundary, summary])
+        fork = await store.fork(await store.fork(source))
+        _, answer, forked, after, _ = map(dict, await store.load(fork) or [])
+        assert answer["uuid"] != kept
+        names: Any = {kept: answer["uuid"], anchor: after["uuid"]}
+        assert forked["compactMetadata"] == {
+            "trigger": "manual",
+            "preservedSegment": {
+                "headUuid": names[kept],
+                "anchorUuid": names[anchor],
+                "tailUuid": names[kept],
+            },
+            "preservedMessages": {
+                "anchorUuid": names[anchor],
+                "uuids": [names[kept]],
+                "allUuids": [names[kept]],
+            },
+        }
+
+
 async def test_a_fork_lives_when_its_source_is_deleted(service: Service, user: str) -> None:
     source, lines = key_of(), turn(1)
     async with store_of(service, user) as (store, _):

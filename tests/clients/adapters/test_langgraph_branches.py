@@ -1,12 +1,15 @@
 """Rewinds of LangGraph are branches: each is a fork, and the thread is what it is in memory."""
 
 import random
+import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import id as ids
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
@@ -35,6 +38,27 @@ def branches(client: Forklore, name: str = "t") -> list[Any]:
     """Return the forks of a thread's tree, the oldest first."""
     found = client.api.list_forks(client.api.look_up_name(name=f"langgraph/{name}").conversation_id)
     return sorted(found.data, key=lambda one: one.created_at)
+
+
+def test_a_run_on_a_machine_whose_clock_is_behind_is_the_latest(
+    service: Service, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # LangGraph's ids are times of the machine, and its own savers take the highest one.
+    with service.client(user) as client:
+        mine, other = agent(ForkloreSaver(client)), agent(ForkloreSaver(client))
+        mine.invoke(say("one"), thread("t"))
+        with monkeypatch.context() as patched:
+            patched.setattr(ids, "_last_v6_timestamp", None)
+            clock = SimpleNamespace(time_ns=lambda: time.time_ns() - 60 * 10**9)
+            patched.setattr(ids, "time", clock)
+            behind = other.invoke(say("two"), thread("t"))
+        assert texts(behind) == ["one", "1 messages", "two", "3 messages"]
+        found = mine.invoke(say("three"), thread("t"))
+        assert texts(found) == ["one", "1 messages", "two", "3 messages", "three", "5 messages"]
+        summed_up = ["7 messages", "7 messages before"]
+        assert texts(other.invoke(say("four"), thread("t"))) == summed_up
+        assert texts(agent(ForkloreSaver(client)).get_state(thread("t")).values) == summed_up
+        assert len(branches(client)) == 1
 
 
 def test_a_second_answer_and_an_edited_question_are_forks(service: Service, user: str) -> None:

@@ -455,6 +455,7 @@ def test_each_way_tells_the_notes_on_its_own_entries(trip: Forklore) -> None:
     for one in (
         f'note other {shared} "before the ways" --score 9',
         'note trip -1 "=dear" --score 1',
+        "pin trip -1",
         "note trip -1 --score 0.5",
         'note trip -1 "no score"',
     ):
@@ -489,20 +490,54 @@ def test_notes_of_a_way_stand_on_several_pages(trip: Forklore, folder: Path) -> 
     assert (len(way["notes"]), way["notesScore"]) == (210, 34.5)
 
 
-def test_a_whole_tree_is_copied_once(trip: Forklore) -> None:
-    made = trip("copy trip --tree --name mine --again once")
+def graph(run: Forklore, name: str) -> str:
+    return re.sub(r"[0-9a-f]{8}( \(.*?\))?", "", run(f"log {name} --graph").out)
 
-    assert made.err.startswith("copy once: 1 tree, ")
-    [copied] = trip("ls --mode current --json -n 1").lines
-    assert json.loads(copied)["id"] == trip.id_of("mine") != trip.id_of("trip")
-    drawn, again = (
-        re.sub(r"[0-9a-f]{8}( \(.*?\))?", "", trip(f"log {name} --graph").out) for name in ("trip", "mine")
-    )
-    assert drawn == again
-    assert "|/" in drawn
-    assert "from an earlier import" in trip("copy trip --tree --again once").err
+
+def test_a_whole_tree_is_copied_once(trip: Forklore) -> None:
+    line = "copy trip --tree --name mine --again once"
+
+    [made] = trip(line).lines
+
+    [copied] = objects(trip("ls --mode current --json -n 1").out)
+    assert (copied["id"], copied["title"]) == (made, "Two nights in Lisbon?")
+    assert made == trip.id_of("mine") != trip.id_of("trip")
+    assert graph(trip, "trip") == graph(trip, "mine")
+    assert "|/" in graph(trip, "mine")
+    assert [one["key"] for one in objects(trip("log mine --json --reverse").out) if "key" in one] == ["asked"]
+    assert trip(line).lines == trip("copy trip --tree --again once").lines == [made]
     assert len(objects(trip("ls --mode roots --json").out)) == 2
     assert trip("copy trip --tree --title x").code == trip("copy trip --name x").code == 2
+
+
+def test_the_name_of_a_copied_tree_is_new_and_goes_to_its_current_branch(trip: Forklore) -> None:
+    trip("switch other")
+
+    used = trip("copy trip --tree --name other")
+    [made] = trip("copy trip --tree --name mine").lines
+
+    assert (used.code, used.err) == (4, "forklore: the name other is in use\n")
+    assert len(objects(trip("ls --mode roots --json").out)) == 2
+    assert "Three nights in Porto?" in trip("log mine").out
+    assert trip.id_of("mine") != made
+    assert "Alfama." in trip(f"log {made}").out
+    trip("undo")
+    assert trip("log mine").code == 3
+
+
+def test_a_tree_of_more_branches_than_one_request_copies_is_exported_and_imported(trip: Forklore) -> None:
+    assert len(trip("fork trip --after @asked --count 29").lines) == 29
+    trip("note trip @asked good")
+
+    made = trip("copy trip --tree --name mine --again once")
+
+    assert trip("notes mine").lines == trip("notes mine @asked").lines == []
+    said, told, *_ = made.err.splitlines()
+    assert said == "too large for one request: it is exported, and imported"
+    assert told.startswith("copy once: 1 tree, 3 entries")
+    assert graph(trip, "trip") == graph(trip, "mine")
+    assert "from an earlier import" in trip("copy trip --tree --again once").err
+    assert len(objects(trip("ls --mode roots --json").out)) == 2
 
 
 def test_a_name_is_pointed_to_a_branch_which_is_not_promoted(trip: Forklore) -> None:
@@ -788,6 +823,17 @@ def test_a_note_is_written_and_listed_and_deleted(trip: Forklore) -> None:
     assert trip(f"notes trip --delete {made['id'][-8:]}").out == f"{made['id']} is deleted\n"
     assert [one["id"] for one in objects(trip("notes trip --json").out)] == [listed[0]["id"]]
     assert trip("note trip -1").code != 0
+
+
+def test_an_entry_is_pinned_and_unpinned(trip: Forklore) -> None:
+    entry = trip("pin trip -1").out.removesuffix(" is pinned\n")
+    assert trip("pin trip -1").code == 0
+    assert [[row[1], row[-1]] for row in rows(trip("notes trip").out)] == [[entry, "(pinned)"]]
+    assert trip("pin trip -1 --after second").code != 0
+    assert trip("pin trip -9").code != 0
+    assert objects(trip("unpin trip -1 --json").out) == [{"entryId": entry, "pinned": False}]
+    assert trip("notes trip --json").out == ""
+    assert trip("ls --pinned --json").out == ""
 
 
 def test_an_option_that_a_note_does_not_have_is_not_its_text(trip: Forklore) -> None:

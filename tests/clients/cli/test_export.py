@@ -403,6 +403,63 @@ def test_one_view_is_exported_as_a_tree_of_its_own(run: Forklore, there: Forklor
     assert len(there("branch other").lines) == 1
 
 
+def noted(run: Forklore, name: str, entry: str) -> list[tuple[Any, ...]]:
+    rows = [json.loads(line) for line in run(f"notes {name} {entry} --json").lines]
+    return [tuple(row.get(member) for member in ("text", "score", "pinned", "userId")) for row in rows]
+
+
+def test_notes_come_back_once_as_those_of_who_imports(run: Forklore, there: Forklore, tmp_path: Path) -> None:
+    user, other = run.options[-1], there.options[-1]
+    file = tmp_path / "trip.jsonl"
+    run("say trip one --key k")
+    run("say trip two")
+    run("fork trip --before -1 --name other")
+    run("say other three")
+    run("share trip bob writer")
+    bob = Forklore((*run.options[:-1], "bob"), run.variables)
+    for by, line in (
+        (run, "note trip @k 'so so' --score 0.5"),
+        (bob, f"note {run.id_of('trip')} @k 'so so' --score 0.5"),
+        (run, "note other -1 --score 2"),
+        (run, "pin trip -1"),
+    ):
+        assert by(line).code == 0
+
+    assert run(f"export trip -o {file}").code == 0
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    notes = [[list(note)[:-1] for note in one["notes"]] for one in lines if "notes" in one]
+    authors = [note["userId"] for one in lines for note in one.get("notes", ())]
+    first, again = there(f"import {file} --name mine"), there(f"import {file}")
+
+    said, score, pin = ["userId", "text", "score"], ["userId", "score"], ["userId", "pinned"]
+    assert notes == [[said, said], [pin], [score]]
+    assert authors == [user, "bob", user, user]
+    assert (first.code, again.code) == (0, 0), first
+    assert "left out" not in first.err + again.err
+    assert noted(there, "mine", "@k") == [("so so", 0.5, None, other)] * 2
+    assert noted(there, "mine", "-1") == [(None, None, True, other)]
+    assert there(f"export mine --branch -o {tmp_path / 'branch.jsonl'}").code == 0
+    assert (tmp_path / "branch.jsonl").read_text().count('"notes":') == 2
+
+
+def test_a_note_that_an_earlier_run_lacks_is_added_and_one_that_is_refused_is_counted(
+    run: Forklore, there: Forklore, tmp_path: Path
+) -> None:
+    file = tmp_path / "trip.jsonl"
+    run("say trip one")
+    run("note trip -1 good")
+    run(f"export trip -o {file}")
+    there(f"import {file} --name mine")
+    more = '{"text":"good"},{"score":1},{"score":"high"},{"text":"x","pinned":true},7,{"text":"good"}]'
+    file.write_text(re.sub(r'"notes":\[.*?\]', lambda _: f'"notes":[{more}', file.read_text()))
+
+    again = there(f"import {file}")
+
+    assert "left out: note that the service does not take: 2 (" in again.err, again.err
+    found = [one[:2] for one in noted(there, "mine", "-1")]
+    assert sorted(found, key=str) == [("good", None), ("good", None), (None, 1)]
+
+
 def test_several_conversations_of_a_tree_export_it_once(run: Forklore) -> None:
     run("say trip one")
     run("fork trip --name other")
@@ -477,7 +534,7 @@ def test_entries_are_read_by_pages_and_not_by_branches(agent: str | None) -> Non
         reads = Counter(sent)
         # An agent asks which branch shows its context, and where each fork beside a context leaves.
         assert reads.pop("listEntries") == (1 + 10 + 1 if agent else 1)
-        assert reads == {"listForks": 1, "getConversation": 12}
+        assert reads == {"listForks": 1, "getConversation": 12, "listNotes": 1}
         assert text.count('"inheritedUpToEntryId"') == (10 if agent else 0)
         assert text.count('"type":"conversation"') == 12
 

@@ -59,6 +59,8 @@ def calls_on(conversation_id: str, entry_id: str) -> Mapping[str, dict[str, Any]
             "call_id": once(),
             "scores": [{"branch": conversation_id, "score": 1}],
         },
+        "list_notes": at,
+        "add_note": {**at, "call_id": once(), "entry_id": entry_id, "text": "x"},
         "share_conversation": {**at, "user_id": "mallory", "access_level": "manager"},
         "delete_conversation": at,
         "restore_conversation": at,
@@ -241,7 +243,7 @@ class LosesAnswers:
 
 
 WRITES = ["say", "as_fork", "new", "fork_conversation", "summarise_branch", "name_conversation"]
-WRITES += ["score_branches"]
+WRITES += ["score_branches", "add_note"]
 
 
 @pytest.mark.parametrize(
@@ -262,7 +264,7 @@ def test_a_call_that_is_repeated_after_a_lost_answer_has_one_effect(
         },
         "new": {"call_id": once(), "text": "x"},
     }
-    given, tool = kinds[write], write if "_conversation" in write or "_branch" in write else "say"
+    given, tool = kinds[write], "say" if write in ("as_fork", "new") else write
     lossy = LosesAnswers(ann._transport, busy=busy)
     unlucky = ann._over(lossy, ann._identity).with_options(retries=0)
 
@@ -289,10 +291,12 @@ def test_a_call_that_is_repeated_after_a_lost_answer_has_one_effect(
         "new": (1, 1, 1, 2),
         "name_conversation": (1, 1, 1, 1),
         "score_branches": (1, 1, 1, 1),
+        "add_note": (1, 1, 1, 1),
         "share_conversation": (1, 1, 2, 1),
     }
     found = [[*chat.entries()], [*chat.forks()], [*chat.members()], [*ann.conversations(mode="roots")]]
     assert tuple(map(len, found)) == effects[write]
+    assert len([*chat.notes()]) == (write == "add_note")
 
 
 def test_a_deletion_whose_answer_is_lost_is_done(ann: Forklore) -> None:

@@ -19,8 +19,9 @@ from functions.mcp.app import handler
 from tests.clients.mcp.connecting import Refused, by_events, call, here, once, over_http, over_stdio, run
 
 READS = {"search_conversations", "list_conversations", "read_conversation", "compare_conversations"}
-READS |= {"list_sessions", "resume_command", "recall"}
+READS |= {"list_sessions", "resume_command", "recall", "list_notes"}
 WRITES = {"fork_conversation", "say", "summarise_branch", "name_conversation", "score_branches"}
+WRITES |= {"add_note"}
 ID = "4487c9fa-d6b0-4472-b6e7-679d9bc713ff"
 ALLOWED = {"delete_conversation", "restore_conversation", "share_conversation"}
 DESTROYING = {*ALLOWED, "name_conversation", "score_branches"} - {"restore_conversation"}
@@ -88,6 +89,17 @@ async def every_tool(client: Client) -> None:
     assert ids == {trip, tried["conversation_id"], empty["conversation_id"]}
     scores = [{"branch": name, "score": 0.5}, {"branch": tried["conversation_id"], "score": 1}]
     await call(client, "score_branches", call_id=once(), conversation_id=trip, scores=scores)
+    noted = {"conversation_id": trip, "entry_id": asked["entry_id"]}
+    await call(client, "add_note", call_id=once(), **noted, text="too short", score=0.5)
+    await call(client, "add_note", call_id=once(), **noted, score=2)
+    of_branch = {"conversation_id": tried["conversation_id"]}
+    listed = await call(client, "list_notes", **of_branch, limit=1)
+    [note] = listed["notes"]
+    assert (note["text"], note["score"], note["entry_id"]) == ("too short", 0.5, asked["entry_id"])
+    rest = await call(client, "list_notes", **of_branch, page=listed["more"])
+    assert rest["notes"] == (await call(client, "list_notes", **noted))["notes"][1:]
+    assert (rest["notes"][0]["score"], rest["more"]) == (2, None)
+    assert "text" not in rest["notes"][0]
     if tools >= ALLOWED:
         await call(client, "share_conversation", conversation_id=trip, user_id="bob", access_level="reader")
         await call(client, "delete_conversation", conversation_id=empty["conversation_id"])

@@ -829,6 +829,11 @@ CORRUPTIONS = [
         "malformed_note",
         lambda m: m.change(m.key(Kind.NOTE, ROOT), text=text("")),
     ),
+    a(
+        "a pin that says something",
+        "malformed_note",
+        lambda m: m.change(m.key(Kind.NOTE, ROOT), pinned={"BOOL": True}),
+    ),
     # Children
     a("a child is missing in its parent's list", "missing_child", lambda m: m.take(m.key(Kind.CHILD, CHILD))),
     a(

@@ -210,6 +210,7 @@ def _main_tree(process: Process) -> World:
     assert process.ask("openLink", ANN, secret=linked.body["secret"]).status == 200
     noted = process.ask("addNote", ANN, conversationId=ROOT, entryId=large, text="so")
     assert noted.status == 201, noted
+    assert process.ask("addNote", ANN, conversationId=ROOT, entryId=large, pinned=True).status == 201
     for pinned in (ROOT, FORK, PLAIN):
         assert process.ask("pinConversation", BOB, conversationId=pinned).status == 204
     _move(process.table, ROOT, "eve/#")

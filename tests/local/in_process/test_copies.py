@@ -88,6 +88,19 @@ def test_nothing_is_restored_over_anything_or_of_what_is_not_good(tmp_path: Path
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_a_newest_copy_that_is_damaged_is_named_and_the_one_before_it(tmp_path: Path) -> None:
+    folder, place = tmp_path / "data", tmp_path / "copies"
+    for number in range(2):
+        say(folder, "hello")
+        add_copy(folder, place, keep=2, moment=BEGUN + timedelta(hours=number))
+    before, newest = copies_in(place)
+    (newest / FILE).write_bytes(b"no database" * 1000)
+
+    with pytest.raises(DataError, match=f"{newest.name}: .*; the one before is .*{before.name}$"):
+        put_back(place, tmp_path / "new", is_good=lambda _made: True)
+    assert put_back(before, tmp_path / "new", is_good=lambda _made: True) == before
+
+
 def test_copies_in_a_bucket_are_whole_kept_by_number_and_restored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,8 @@
 """The options of a server: where they are set, and what is refused."""
 
+import grp
+import os
+import pwd
 import re
 import subprocess
 import sys
@@ -77,6 +80,9 @@ def test_the_paths_of_a_file_are_of_its_folder_and_memory_is_no_folder(file: Pat
         ("admins = 'ann'", "admins is a list of texts"),
         ("on-event = ['http://a/?b,c']", "on-event has a comma"),
         ("log = 'xml'", "log is one of plain, json"),
+        ("data = ''", "data is a path"),
+        ("token-file = ''", "token-file is a path"),
+        ("user-requests-per-minute = 1.5", "user-requests-per-minute is a text"),
         ("[server]\nport = 1", "unknown option server"),
         ("port = ", "is no TOML"),
     ],
@@ -123,6 +129,15 @@ def test_no_variable_of_the_clients_and_tools_is_taken_for_a_mistake(file: Path)
     assert not file.exists()
 
 
+def test_a_text_of_a_file_may_be_a_number_or_true(file: Path) -> None:
+    file.write_text("metrics = 9100\nuser-requests-per-minute = 600\njustification-required = true")
+    options = of()
+
+    assert options.chosen.metrics == "9100"
+    assert options.environment["FORKLORE_USER_REQUESTS_PER_MINUTE"] == "600"
+    assert options.environment["FORKLORE_JUSTIFICATION_REQUIRED"] == "true"
+
+
 def test_what_is_shown_has_no_secret(file: Path) -> None:
     file.write_text("client = ['planner=secret']\non-event = ['http://secret']\napi-key-hashes = ['secret']")
 
@@ -147,12 +162,21 @@ def test_check_says_what_a_start_would_and_makes_nothing(tmp_path: Path) -> None
     tokens, data, config = tmp_path / "tokens", tmp_path / "data", tmp_path / "c.toml"
     add_user(tokens, "ann")
     config.write_text("data = 'data'\ntoken-file = 'tokens'\nhost = '0.0.0.0'\nport = 1")
+    lost, two = tmp_path / "lost.toml", tmp_path / "two.toml"
+    lost.write_text("token-file = 'tokens'\napi-key-hashes = ['a=b']")
+    two.write_text("data = 'data'\ndynamodb-endpoint = 'http://127.0.0.1:1'")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "forklore.db").write_text("no database")
     tried = {
         ("--config", str(config)): (0, "A token is one of"),
         ("--config", str(config), "--data", str(tmp_path / "other")): (2, "forklore: "),
         ("--host", "0.0.0.0"): (2, "nobody verifies"),
+        ("--metrics", "1", "--port", "1"): (2, "--metrics needs a port of its own"),
+        ("--data", str(config)): (2, "it is no folder"),
+        ("--data", ""): (2, "argument --data: a path, and not ''"),
+        ("--allow-host", "http://a"): (2, "no name or address of a host: 'http://a'"),
+        ("--config", str(lost)): (2, "api-key-hashes needs --issuer"),
+        ("--config", str(two)): (2, "name two stores"),
     }
     started = [start("--check", *line) for line in tried]
     for (code, told), process in zip(tried.values(), started, strict=True):
@@ -177,3 +201,30 @@ def test_a_unit_runs_the_server_with_the_options_of_the_line(file: Path) -> None
     assert "--data %S/forklore/data\n" in alone
     assert "DynamicUser=yes\n" in alone
     assert "ListenStream=[::1]:1\n" in unit_of(of("--host", "::1"), program=["forklore"], kind="socket")
+
+
+def test_a_user_of_the_units_own_joins_the_group_of_what_it_reads(file: Path) -> None:
+    file.write_text("port = 1")
+    tokens = Path("tokens")
+    tokens.touch()
+    line = ("--token-file", "tokens")
+
+    def unit() -> str:
+        return unit_of(of(*line), program=["forklore"], kind="service")
+
+    def lines(mode: int) -> list[str]:
+        for one in (file, tokens):
+            one.chmod(mode)
+        return [text for text in unit().splitlines() if re.match("# Its|Supp", text)]
+
+    told = "# Its user cannot read {}: chgrp GROUP, chmod 640, and print this unit again."
+    folder = file.absolute().parent
+    assert lines(0o644) == []
+    assert lines(0o600) == [told.format(folder / "forklore.toml"), told.format(folder / "tokens")]
+    if os.getuid() == 0:  # others cannot give a file to any group
+        for one in (file, tokens):
+            os.chown(one, 0, grp.getgrnam("daemon").gr_gid)
+        assert lines(0o640) == ["SupplementaryGroups=daemon"]
+        (folder / "data").mkdir()
+        os.chown(folder / "data", pwd.getpwnam("daemon").pw_uid, -1)
+        assert "User=daemon\n" in unit_of(of("--data", "data"), program=["forklore"], kind="service")

@@ -22,6 +22,7 @@ import pytest
 
 from forklore import Forklore
 from forklore_local.server import processes
+from forklore_local.server.manager import STOP_SECONDS
 from forklore_local.server.server import main
 from tests.local.in_process.test_killed import check
 from tests.local.server.receiving import Webhook, wait_until
@@ -243,6 +244,35 @@ def test_each_worker_answers_its_open_requests_before_the_server_stops(tmp_path:
         assert [answer.result().status_code for answer in answers] == [200, 200]
         _, errors = local.process.communicate(timeout=STOPS_WITHIN_SECONDS)
         assert (local.process.returncode, errors) == (0, "")
+
+
+@pytest.mark.parametrize("path", ["/v1/conversations", "/mcp"])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_who_has_not_sent_all_when_the_server_stops_is_told_so(
+    tmp_path: Path, workers: str, path: str
+) -> None:
+    options = ("serve", "--data", str(tmp_path / "data"), "--workers", workers, "--port", "0", "--mcp")
+    with (
+        running(*options, "--log", "json", module="forklore.cli", last_line="Ctrl+C") as local,
+        socket.create_connection(("127.0.0.1", int(local.url.rsplit(":", 1)[1])), timeout=60) as half,
+    ):
+        half.sendall(
+            f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ann\r\n"
+            "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"
+            "Content-Length: 100\r\n\r\n{".encode()
+        )
+        assert httpx.get(f"{local.url}/v1/ready", timeout=60).status_code == 200
+        started = time.monotonic()
+        status, errors = local.stop()
+        took_s, answer = time.monotonic() - started, half.makefile("rb").read()
+
+    assert (status, answer.partition(b"\r\n")[0]) == (0, b"HTTP/1.1 503 Service Unavailable"), errors
+    assert took_s < STOP_SECONDS
+    told = [json.loads(line) for line in errors.splitlines()]
+    assert [(one["message"], one["status"]) for one in told if one["logger"] == "forklore"] == [
+        ("answered", 503)
+    ]
+    assert not any("errorType" in one for one in told)
 
 
 def test_each_event_is_told_once_whichever_worker_has_written(tmp_path: Path) -> None:

@@ -315,7 +315,7 @@ def test_a_server_that_would_let_in_the_wrong_ones_does_not_start(tmp_path: Path
         ("--host", ""): open_to_all,
         ("--issuer", "https://login.example", "--token-file", "f"): "choose one",
         ("--issuer", "https://login.example"): "set FORKLORE_AUDIENCE",
-        ("--audience", "us"): "--audience needs --issuer",
+        ("--audience", "us"): "audience needs --issuer",
         ("--token-file", "f"): "f is missing; make it: forklore user add NAME --token-file f",
     }
     started = [start("--port", "0", *options, HOME=str(tmp_path)) for options in refused]

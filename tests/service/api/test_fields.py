@@ -91,6 +91,7 @@ VALUES: Mapping[str, Json] = {
     "sha256": PHOTO["sha256"],
     "text": "so so",
     "score": 0.5,
+    "pinned": True,
 }
 """A value for each field whose schema leads to none."""
 FORKED = ("forkedAtConversationId", "forkedAtEntryId", "forkedAtKey", "forkedAtPosition")
@@ -184,7 +185,8 @@ CASES = [
     Case("updateMembership"),
     Case("createLink", ("allForks",)),
     Case("createLink", ("upToEntryId",)),
-    Case("addNote"),
+    Case("addNote", ("pinned",)),
+    Case("addNote", ("text", "score")),
     Case("requestTransfer"),
     Case("uploadAttachment", instead=PHOTO),
 ]

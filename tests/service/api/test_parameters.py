@@ -117,8 +117,8 @@ def world() -> Iterator[World]:
         for _ in range(2):
             linked = world.send(Ask("POST", f"/v1/conversations/{ROOT}/links", {"allForks": True}))
             world.made["secret"] = linked.json["secret"]
-            for entry in ("<first>", "<first>", "<second>"):
-                noted = Ask("POST", f"/v1/conversations/{ROOT}/entries/{entry}/notes", {"score": 1})
+            for of, entry in ((ROOT, "<first>"), (ROOT, "<first>"), (ROOT, "<second>"), (FORK, "<of fork>")):
+                noted = Ask("POST", f"/v1/conversations/{of}/entries/{entry}/notes", {"score": 1})
                 assert world.send(noted).status == 201
         for number in (101, 102, 103, 104):
             user, deleted = ("ann", "bob")[number % 2], conversation_id(number)

@@ -183,8 +183,8 @@ def test_each_request_of_every_operation_writes_one_line_that_cloudwatch_takes(t
     assert {one["message"] for one in lines.all} == {"request", "change", "audit"}
 
 
-KNOWN_AGAIN = {"syncContext", "appendToAnswer", "stopAnswer", "deleteAnswer"}
-"""What changes nothing when it is asked a second time."""
+KNOWN_AGAIN = {"syncContext", "appendToAnswer", "stopAnswer", "deleteAnswer", "addNote"}
+"""What changes nothing when it is asked a second time; of notes a pin."""
 OF_WHAT_IS_LIVE = {"restoreConversation", "adminRestoreConversation"}
 """What changes nothing in the story, where nothing is in a trash."""
 

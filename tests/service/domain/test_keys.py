@@ -267,6 +267,7 @@ def test_each_kind_of_item_is_only_in_its_own_range(
     assert found(keys.conversations_range(ROOT)) == {"CONV"}
     assert found(keys.links_range(ROOT)) == {"LINK"}
     assert found(keys.notes_range(ROOT, conversation_id, first=FIRST, last=LAST)) == {"NOTE"}
+    assert found(keys.all_notes_range(ROOT, after=None)) == {"NOTE"}
     assert found(keys.entry_keys_range(ROOT, conversation_id)) == {"KEY"}
     assert found(keys.vectors_range(ROOT, conversation_id, first=FIRST, last=LAST)) == {"VEC"}
     assert found(keys.children_range(ROOT, conversation_id)) == {"CHILD"}

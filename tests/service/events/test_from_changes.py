@@ -402,6 +402,13 @@ def test_a_note_is_told_once_and_its_deletion_not(recorded: Recorded, table: Tab
     gone = {"conversation_id": ROOT, "entry_id": entry_id, "note_id": note.ref.note_id}
     assert recorded.told(lambda: notes.delete_note(table, caller=ANN, **gone)) == []
 
+    def pin() -> None:
+        notes.add_note(table, caller=ANN, request=NoteRequest(ROOT, entry_id, pinned=True))
+
+    [pinned] = recorded.told(pin)
+    assert (pinned["type"], pinned["pinned"], "score" in pinned) == ("NoteAdded", True, False)
+    assert recorded.told(pin) == []
+
 
 def test_vectors_tell_nothing(recorded: Recorded, table: Table) -> None:
     say(table, ROOT, "The inn.")

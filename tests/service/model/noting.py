@@ -27,7 +27,8 @@ class Noting:
         entry_id = (self._choose.anchor(found) if found else None) or self._choose.new_id()
         given: Json = {"conversationId": conversation_id, "entryId": entry_id}
         said = self._choose.some_of(text="good tea", score=self._choose.one_of(0, 1, -2.5, 0.25))
-        self._post("addNote", self._choose.caller(found, "writer"), given | (said or {"text": "so so"}))
+        said = {"pinned": True} if self._choose.chance(0.3) else said or {"text": "so so"}
+        self._post("addNote", self._choose.caller(found, "writer"), given | said)
 
     def manage_notes(self) -> None:
         """List the notes of a conversation or of an entry, and perhaps delete one of them."""
@@ -39,8 +40,9 @@ class Noting:
             caller, lists, deletes = self._choose.one_of(*self._admins), "adminListNotes", "adminDeleteNote"
             given |= self._choose.justification()
         entry_id = (self._choose.anchor(found) if found else None) or self._choose.new_id()
-        of_entry = {"entryId": entry_id} if self._choose.chance(0.3) else {}
-        notes = self._both.ask_list(Request(lists, caller, given | of_entry))
+        which: Json = {"entryId": entry_id} if self._choose.chance(0.3) else {}
+        which |= {"allForks": True} if self._choose.chance(0.3) else {}
+        notes = self._both.ask_list(Request(lists, caller, given | which))
         if self._choose.chance(0.3):
             there = [(one["entryId"], one["id"]) for one in notes]
             entry_id, note_id = self._choose.one_of(*there, (entry_id, self._choose.new_id()))

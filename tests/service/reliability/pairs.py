@@ -538,6 +538,7 @@ PAIRS: dict[str, Pair] = {
     "note, delete": pair("note", delete("deleteConversation", ANN, of=noted, conversationId=ROOT)),
     "note, revoke and a look": pair("note", _without_notes_of("bob")),
     "delete one's own note, revoke and a look": pair("delete one's own note", _without_notes_of("bob")),
+    "unpin an entry, revoke and a look": pair("unpin an entry", _without_notes_of("bob")),
     "delete a note, remove the manager and a look": pair(
         "delete a note of another", _without_notes_of("mia")
     ),

@@ -561,12 +561,13 @@ def _linked(_store: Store, process: Process, made: dict[str, str]) -> None:
 
 
 def _noted(_store: Store, process: Process, made: dict[str, str]) -> None:
-    for caller, to, entry, note in (
-        (ANN, ROOT, made["first"], {"text": "so"}),
-        (BOB, FORK, made["of fork"], {"score": 0.5}),
+    for caller, to, entry, name, note in (
+        (ANN, ROOT, made["first"], f"note on {ROOT}", {"text": "so"}),
+        (BOB, FORK, made["of fork"], f"note on {FORK}", {"score": 0.5}),
+        (ANN, FORK, made["of fork"], "pin", {"pinned": True}),
     ):
         answer = process.ask("addNote", caller, conversationId=to, entryId=entry, **note)
-        made[f"note on {to}"] = answer.id
+        made[name] = answer.id
 
 
 def _passed(store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -938,10 +939,11 @@ def delete(name: str, caller: Caller, /, *, of: Any = family, repeated: int = 40
     return change(name, caller, of=of, repeated=repeated, **given)
 
 
-def remove_note(caller: Caller, name: str = "deleteNote") -> Operation:
-    """Return the deletion of Bob's note on the fork."""
-    entry, note = "<of fork>", f"<note on {FORK}>"
-    return delete(name, caller, of=noted, conversationId=FORK, entryId=entry, noteId=note)
+def remove_note(
+    caller: Caller, name: str = "deleteNote", note: str = f"<note on {FORK}>", **more: Any
+) -> Operation:
+    """Return the deletion of Bob's note on the fork, or of another one on the same entry."""
+    return delete(name, caller, of=noted, conversationId=FORK, entryId="<of fork>", noteId=note, **more)
 
 
 def into_trash(caller: Caller, conversation_id: str, *, of: Any = family, **given: Any) -> Operation:
@@ -1455,10 +1457,15 @@ OPERATIONS: dict[str, Operation] = {
     "open a link": change("openLink", RITA, of=linked, secret="<secret>"),
     "read by a link": read("listLinkedEntries", RITA, of=linked, secret="<secret>"),
     "note": post("addNote", BOB, of=noted, conversationId=FORK, entryId="<first>", text="so", score=1),
+    "pin an entry": post("addNote", BOB, of=noted, conversationId=FORK, entryId="<first>", pinned=True),
+    "pin what is pinned": post(
+        "addNote", BOB, of=noted, conversationId=FORK, entryId="<of fork>", pinned=True
+    ),
     "list notes": read("listNotes", RITA, of=noted, conversationId=FORK),
     "list notes of an entry": read("listNotes", RITA, of=noted, conversationId=FORK, entryId="<of fork>"),
     "delete one's own note": remove_note(BOB),
     "delete a note of another": remove_note(MIA),
+    "unpin an entry": remove_note(BOB, note="<pin>"),
     "delete a note as an admin": remove_note(ROOT_CALLER, "adminDeleteNote"),
     "the worker, on a removed branch with a note": work(run_prune(ROOT, FORK), of=noted_removed),
     "the worker, on an erasure of who wrote a note": work(run_erasures, of=noted_erasing),

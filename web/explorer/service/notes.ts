@@ -16,9 +16,28 @@ export class Notes {
 		private readonly changed: () => void,
 	) {}
 
-	/** Return the notes on entries, those on one entry oldest first. */
+	/** Return the notes on entries, those on one entry oldest first. No pin is among them. */
 	on(entries: readonly Pick<Entry, "id">[]): readonly Note[] {
-		return entries.flatMap(({ id }) => this.#all.get(id) ?? []);
+		return entries.flatMap(({ id }) => this.#all.get(id) ?? []).filter(({ pinned }) => !pinned);
+	}
+
+	/** The ids of the pinned entries, the oldest first. */
+	get pinned(): readonly string[] {
+		return [...this.#all.keys()].filter((id) => this.#pinsOn(id).length).sort();
+	}
+
+	async pin(entryId: string): Promise<void> {
+		this.#added.push(await this.talk.pinEntry(entryId, { signal: this.signal }));
+		this.#show(this.#known());
+	}
+
+	/** Take the pins of an entry away, whoever has made them. */
+	async unpin(entryId: string): Promise<void> {
+		for (const pin of this.#pinsOn(entryId)) await this.delete(pin, this.signal);
+	}
+
+	#pinsOn(entryId: string): readonly Note[] {
+		return (this.#all.get(entryId) ?? []).filter(({ pinned }) => pinned);
 	}
 
 	/** Read them, page by page. It never throws: a service may have none. */

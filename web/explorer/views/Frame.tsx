@@ -170,6 +170,7 @@ function pressed(app: App, event: KeyboardEvent): void {
 		l: () => act("link") || app.copyLink(toConversation(place.id, place.chosen)),
 		m: () => act("memory"),
 		n: () => act("note"),
+		p: () => act("pin"),
 		j: () => step(1),
 		k: () => step(-1),
 		ArrowDown: () => step(1),

@@ -223,12 +223,44 @@ function Pins({ app, pins }: { app: App; pins: Conversations["nested"] }) {
 	const ids = pins.map(({ row }) => row.id);
 	const move = (id: string, to: "before" | "after", other: string | undefined) =>
 		app.list.movePin(id, to, other!).catch(app.fail);
+	const [dragged, drag] = useState<string>();
+	const [target, aim] = useState<{ id: string; to: "before" | "after" }>();
+	const end = () => {
+		drag(undefined);
+		aim(undefined);
+	};
+	/** What makes a pin one that can be dragged by its row, and onto which another one can be. */
+	const dragging = (id: string): React.ComponentProps<"li"> => ({
+		onDragStart: ({ target: row, dataTransfer }) => {
+			if (!(row instanceof Element && row.matches(".row"))) return;
+			dataTransfer.effectAllowed = "all"; // a link alone would not be moved
+			drag(id);
+		},
+		onDragOver: (event) => {
+			if (!dragged) return;
+			event.preventDefault();
+			event.dataTransfer.dropEffect = "move";
+			const { top, height } = event.currentTarget.getBoundingClientRect();
+			aim({ id, to: event.clientY < top + height / 2 ? "before" : "after" });
+		},
+		onDrop: (event) => {
+			if (!dragged) return;
+			event.preventDefault();
+			if (target && target.id !== dragged) void move(dragged, target.to, target.id);
+			end();
+		},
+		onDragEnd: end,
+	});
 	return (
 		<section aria-label="Pinned">
 			<h2 className="day">Pinned</h2>
 			<ul>
 				{pins.map(({ row, children }, at) => (
-					<li key={row.id} className="pin">
+					<li
+						key={row.id}
+						className={`pin ${target?.id === row.id && dragged !== row.id ? target.to : ""}`}
+						{...dragging(row.id)}
+					>
 						<Row app={app} row={row} />
 						<span className="line" role="group" aria-label={`Pin of ${titleOf(row.title)}`}>
 							<IconPress

@@ -11,6 +11,7 @@ import { Composer, DraftBox } from "./Composer.tsx";
 import { may } from "./deeds.tsx";
 import { Head } from "./Head.tsx";
 import { Press } from "./parts.tsx";
+import { PinnedBar } from "./Pinned.tsx";
 import { Thread } from "./Thread.tsx";
 
 export function Talk({ app }: { app: App }) {
@@ -22,6 +23,7 @@ export function Talk({ app }: { app: App }) {
 		<main className="talk" id="main" tabIndex={-1} aria-label="Messages">
 			<Head app={app} />
 			<Notes app={app} />
+			<PinnedBar app={app} />
 			<Reader value={files}>
 				<Thread key={place.id} app={app} />
 			</Reader>

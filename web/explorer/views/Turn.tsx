@@ -1,6 +1,16 @@
 // A message in the conversation, with what one may do at it.
 
-import { Braces, GitFork, Link, MessageSquarePlus, NotebookText, Pencil, RotateCcw } from "lucide-react";
+import {
+	Braces,
+	GitFork,
+	Link,
+	MessageSquarePlus,
+	NotebookText,
+	Pencil,
+	Pin,
+	PinOff,
+	RotateCcw,
+} from "lucide-react";
 import { useId, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { duration } from "../model/costs.ts";
@@ -21,6 +31,7 @@ import { may } from "./deeds.tsx";
 import { EntryNotes, NotesMark } from "./EntryNotes.tsx";
 import { Again, begunAt, Editing, type Writes } from "./Editing.tsx";
 import { IconPress, laneStyle, Press, Time } from "./parts.tsx";
+import { toggleEntryPin } from "./Pinned.tsx";
 
 interface TurnProps {
 	app: App;
@@ -40,6 +51,7 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 	const article = useRef<HTMLElement>(null);
 	const [isStored, setStored] = useState(false);
 	const notes = place.notes.on(entries);
+	const isPinned = entries.some((one) => place.notes.pinned.includes(one.id));
 	const notesId = useId();
 	const [isNoted, setNoted] = useState(false);
 	const inEdit = mayWrite ? entries.find((one) => one.id === written?.id) : undefined;
@@ -102,6 +114,12 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 			<div className="line who">
 				<h2 dir="auto">{visible(who)}</h2>
 				<Time at={saidAt(entry)} className="quiet" hasHour />
+				{isPinned && (
+					<span className="quiet" title="Pinned, for all who see it">
+						<Pin aria-hidden="true" />
+						<span className="sr">Pinned</span>
+					</span>
+				)}
 				<div className="acts" role="toolbar" aria-label="Message">
 					{mayWrite && (
 						<>
@@ -127,6 +145,14 @@ export function Turn({ app, message, isChosen, isFirst, isLast }: TurnProps) {
 								}}
 							>
 								<MessageSquarePlus />
+							</IconPress>
+							<IconPress
+								label={isPinned ? "Unpin message" : "Pin message"}
+								className="s"
+								data-do="pin"
+								press={() => toggleEntryPin(app, entries)}
+							>
+								{isPinned ? <PinOff /> : <Pin />}
 							</IconPress>
 						</>
 					)}

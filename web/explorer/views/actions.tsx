@@ -3,6 +3,7 @@
 import {
 	Archive,
 	Columns2,
+	Copy,
 	Crown,
 	Download,
 	GitMerge,
@@ -30,6 +31,7 @@ import {
 	askMerge,
 	askNew,
 	askPromote,
+	copyTree,
 	currentWithout,
 	isPinned,
 	may,
@@ -68,6 +70,7 @@ export function actionsOf(app: App): (MenuItem | null)[] {
 		{ label: "Export…", sign: <Download />, press: () => openExport(app) },
 		isOwner && { label: "Hand over to…", sign: <Crown />, press: failing(() => askHandOver(app)) },
 		{ label: "Copy link", sign: <Link />, press: () => app.copyLink(toConversation(id, chosen)), hint: "L" },
+		{ label: "Copy tree", sign: <Copy />, press: () => copyTree(app) },
 		{
 			label: isPinned(app) ? "Unpin" : "Pin",
 			sign: isPinned(app) ? <PinOff /> : <Pin />,

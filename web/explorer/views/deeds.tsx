@@ -462,6 +462,24 @@ export async function restore(app: App, id: string): Promise<void> {
 	void app.reload();
 }
 
+/** Copy the whole tree, and open the copy of this branch. */
+export async function copyTree(app: App): Promise<void> {
+	const { place } = app;
+	const { id } = place!;
+	try {
+		const copied = await app.once(`copy the tree of ${id}`, (idempotencyKey) =>
+			app.client.conversation(id).copyTree({ idempotencyKey, signal: app.signal }),
+		);
+		if (place === app.place) app.go(toConversation(copied.id));
+		app.say("The tree is copied. The copy is yours alone.");
+		await app.list.load();
+	} catch (error) {
+		if (error instanceof TooLargeError)
+			app.say("This tree is too large to copy here. “forklore copy --tree” copies it.");
+		else app.fail(error);
+	}
+}
+
 export async function toggleArchive(app: App): Promise<void> {
 	const { conversation, id } = app.place!;
 	const talk = app.client.conversation(id);

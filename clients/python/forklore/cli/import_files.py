@@ -171,6 +171,7 @@ class _Importing:
         """Report what differs from the source, and let the tree tell of the source as it is now."""
         differs = [(Reason.CHANGED, key) for key in sorted(tree.loading.changed)]
         differs += [(Reason.CONTEXT, key) for key in tree.loading.left_out]
+        differs += [(Reason.NOTE, key) for key in tree.loading.unnoted]
         if self._earlier.is_renamed(tree.plan):
             differs.append((Reason.TITLE, tree.title))
         for reason, where in differs:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from forklore.client.errors import ForbiddenError
 from forklore.client.result_base import wire
 from forklore.exporting.branches import PAGE_ENTRIES, Row
-from forklore.exporting.jsonlines import CONVERSATION, ENTRY, Line, tree_lines
+from forklore.exporting.jsonlines import CONVERSATION, ENTRY, Line, tree_lines, with_notes
 from forklore.exporting.kept_files import Keeping
 
 if TYPE_CHECKING:
@@ -32,11 +32,13 @@ def exported(
     is_agent: bool,
     threads: int,
     on_branch: Callable[[], None],
+    notes: bool = True,
 ) -> Iterator[str]:
     """Yield the lines of a fork tree.
 
     rows: its branches, as `live_rows` returns them. keeping: keeps the files. on_branch: called
-    after each branch. What is forked while the export goes on is not in it.
+    after each branch. notes: whether the entries have their notes. What is forked while the export
+    goes on is not in it.
     """
     deleted = _deleted(client, rows)
     sources = {row["conversationId"]: row.get("forkedAtConversationId", "") for row in rows}
@@ -56,7 +58,8 @@ def exported(
         telling = _Telling(client, rows, deleted, root, details, hiding if seen_from else None, on_branch)
         try:
             lines = telling.lines(chain([first] if first else [], entries), keeping)
-            yield from tree_lines(root, lines)
+            noted = start.notes(all_forks=True) if notes else ()
+            yield from tree_lines(root, with_notes(lines, map(wire, noted)))
         finally:
             details.cancel()
 
@@ -113,7 +116,7 @@ def exported_view(client: "Forklore", conversation_id: str, keeping: Keeping) ->
         for entry in conversation.entries(page_entries=PAGE_ENTRIES):
             yield ENTRY, {**keeping.row(entry), "conversationId": conversation_id}
 
-    return tree_lines(conversation_id, lines())
+    return tree_lines(conversation_id, with_notes(lines(), map(wire, conversation.notes())))
 
 
 class _Details:

@@ -18,6 +18,8 @@ entries of has `"removed": true`, and says where it forks like any other. An imp
 ordinary branch of it. An entry whose author was erased has `"erased": true` and no content; an
 import leaves it out.
 
+`notes` of an entry has the NOTE_MEMBERS of each note on it, oldest first.
+
 `attachments` of an entry has the `id`, `name`, `contentType`, `size` and `sha256` of each file that
 its content names. `forklore.exporting.kept_files` says where their bytes are.
 """
@@ -43,7 +45,11 @@ _OF_ENTRY = (
     *("id", "conversationId", "userId", "clientId", "agentId", "channel", "epoch", "key"),
     *("contentType", "content", "attachments", "erased", "usage", "metadata", "createdAt"),
     *("mergedFromConversationId", "mergedUpToEntryId", "copiedFromConversationId", "copiedFromEntryId"),
+    "notes",
 )
+NOTED = ("text", "score", "pinned")
+"""What somebody says in a note."""
+NOTE_MEMBERS = ("userId", "clientId", *NOTED, "createdAt")
 ENTRY_MEMBERS = (*_OF_ENTRY, *(name for name in SAID if name not in _OF_ENTRY))
 
 CONVERSATION, ENTRY = "conversation", "entry"
@@ -69,6 +75,22 @@ def tree_lines(tree_id: str, lines: Iterable[Line]) -> Iterator[str]:
         counts[kind] += 1
         yield _line(kind, _picked(row, MEMBERS[kind]))
     yield _line("end", {"id": tree_id, "conversations": counts[CONVERSATION], "entries": counts[ENTRY]})
+
+
+def with_notes(lines: Iterable[Line], notes: Iterable[Mapping[str, Any]]) -> Iterator[Line]:
+    """Yield the lines, those of entries with the notes on them. notes: as the API shows them."""
+    on: dict[str, list[dict[str, Any]]] = {}
+    for note in notes:
+        on.setdefault(note["entryId"], []).append(_picked(note, NOTE_MEMBERS))
+    for kind, row in lines:
+        noted = on.get(row["id"]) if kind == ENTRY else None
+        yield kind, {**row, "notes": noted} if noted else row
+
+
+def notes_in(raw: Any) -> list[dict[str, Any]]:
+    """Return what the notes of a list say, without who has written them and when."""
+    rows = [one for one in raw if isinstance(one, Mapping)] if isinstance(raw, list) else []
+    return [_picked(one, NOTED) for one in rows]
 
 
 def _picked(row: Mapping[str, Any], members: Iterable[str]) -> dict[str, Any]:

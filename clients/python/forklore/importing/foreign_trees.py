@@ -40,6 +40,7 @@ class Reason(StrEnum):
     OPEN = "message that is not finished"
     CONTEXT = "entry of an agent's context"
     ERASED = "entry whose author was erased"
+    NOTE = "note that the service does not take"
     LOST_MERGE = "mention of a merged branch that is not in the file"
     PARENT_LINK = "link to the conversation that started this one"
     BLANK_BRANCH = "empty branch that inherits nothing"

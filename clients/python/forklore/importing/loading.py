@@ -25,11 +25,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from forklore.client import jsontext
+from forklore.exporting.jsonlines import notes_in
 from forklore.importing.plan import Plan, PlannedAt, PlannedBatch, PlannedEntry, PlannedFork
 from forklore.importing.there import Own
 
 ATTEMPTS_MAX = 20  # of one batch, each after a refusal
 OWN_PAGE = 1_000
+NOTES_PAGE = 200  # more than an entry has
 FORBIDDEN = 403
 NAMES_FILES = '"attachments":'
 """Stands in the text of each content that names any."""
@@ -96,12 +98,14 @@ class Loading:
     placed: the conversation and the id of each entry that is there. since: when the run began, as
     the service writes times. An older entry is from an earlier run, whose call was repeated.
     changed: the keys of the messages that say something else in the source than in an earlier run.
+    unnoted: for each note that was refused, the key of its entry.
     """
 
     plan: Plan
     placed: dict[PlannedAt, tuple[str, str]] = field(default_factory=dict)
     since: str = ""
     changed: set[str] = field(default_factory=set)
+    unnoted: list[str] = field(default_factory=list)
     _found: set[PlannedAt] = field(default_factory=set)
     # Of the entries of the context: those behind later messages, appended alone, and not written
     _late: set[PlannedAt] = field(default_factory=set)
@@ -166,6 +170,7 @@ class Loading:
             missing = [at for at in range(batch.start, batch.end) if self._is_missing(batch.conversation, at)]
             line = self._line(batch.conversation)
             if not missing and (line.is_made or line.base >= batch.end > 0):
+                yield from self._notes(batch)
                 return
             answer = yield self._call(batch.conversation, missing, line)
             if isinstance(answer, ImportAnswer):
@@ -185,6 +190,27 @@ class Loading:
         raise ImportRefusedError(
             f"{self.conversation_id(batch.conversation)} changes all the time; try again"
         )
+
+    def _notes(self, batch: PlannedBatch) -> Steps:
+        """Note on each entry of a batch what is missing there. What is refused is left out."""
+        entries = self.plan.conversations[batch.conversation].entries
+        for index in range(batch.start, batch.end):
+            place = PlannedAt(batch.conversation, index)
+            if not entries[index].notes or place not in self.placed:
+                continue
+            conversation_id, entry_id = self.placed[place]
+            of = {"conversationId": conversation_id, "entryId": entry_id}
+            there: list[Mapping[str, Any]] = []
+            if place in self._found:  # by an earlier run, which may have brought its notes
+                answer = yield ImportCall("listNotes", {**of, "limit": NOTES_PAGE})
+                there += notes_in(answer.body["data"]) if isinstance(answer, ImportAnswer) else []
+            for number, note in enumerate(entries[index].notes):
+                if note in there:
+                    there.remove(note)
+                    continue
+                answer = yield _keyed("addNote", {**of, **note}, run=str(number))
+                if isinstance(answer, ImportRefusal):
+                    self.unnoted.append(entries[index].key)
 
     def _is_missing(self, number: int, index: int) -> bool:
         at = PlannedAt(number, index)

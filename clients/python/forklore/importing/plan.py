@@ -54,6 +54,7 @@ class PlannedEntry:
 
     merged_from: the number of the conversation that it sums up. merged_up_to: an entry of that.
     entry_id: which entry it is, if it is there. is_other: it is there, and not of the source.
+    notes: what to note on it, each the body of an `addNote`.
     """
 
     key: str
@@ -63,6 +64,7 @@ class PlannedEntry:
     merged_up_to: PlannedAt | None = None
     entry_id: str = ""
     is_other: bool = False
+    notes: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The plan of a fork tree of forklore's own: the same conversations, forked at the same places."""
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forklore.importing.checks import keys_for
 from forklore.importing.foreign_trees import ImportReport, Reason
@@ -151,7 +151,10 @@ class _Taking:
         """Return the entries of a conversation of the plan."""
         taken = [entry for entry in stored.entries if self._takes(entry)]
         keys = keys_for(entry.key or entry.entry_id for entry in taken)
-        return [self._entry(entry, key) for entry, key in zip(taken, keys, strict=True)]
+        return [
+            replace(self._entry(entry, key), notes=entry.notes)
+            for entry, key in zip(taken, keys, strict=True)
+        ]
 
     def _entry(self, entry: FileEntry, key: str) -> PlannedEntry:
         if entry.merged_from is None:

@@ -89,6 +89,24 @@ class Window(_WithTexts):
     newer: Newer = Known
 
 
+class Noted(_Shown):
+    """A note on an entry. `pinned`: it only pins the entry."""
+
+    entry_id: str
+    user_id: Text
+    created_at: str
+    text: Text | None = Known
+    score: float | None = Known
+    pinned: bool | None = Known
+
+
+class Notes(_WithTexts):
+    """Notes in the order of the entries, those on one entry oldest first."""
+
+    notes: list[Noted]
+    more: More
+
+
 class Listed(_Shown):
     """A conversation. `is_current`: of the branches of its fork tree, people chose this one.
 
@@ -254,6 +272,18 @@ def window(
         older=older,
         older_uri=None if older is None else uri_of(conversation_id, older),
         newer=newer,
+    )
+
+
+def noted(note: results.Note) -> Noted:
+    """Return a note."""
+    return Noted(
+        entry_id=note.entry_id,
+        user_id=note.user_id,
+        created_at=note.created_at,
+        text=note.text,
+        score=note.score,
+        pinned=note.pinned or None,
     )
 
 

@@ -266,6 +266,20 @@ class Tools:
         newer = None if after is None else page.after_cursor
         return answers.window(opened.id, page.data[::-1], older=page.before_cursor, newer=newer)
 
+    def list_notes(
+        self,
+        call: Call,
+        conversation_id: Reference,
+        entry_id: Annotated[EntryId | None, Field(description="Only those on this entry.")] = None,
+        limit: Limit = ROWS,
+        page: Page = None,
+    ) -> answers.Notes:
+        """List what people and agents have noted on a conversation, in the order of its entries."""
+        client = self._client_of(call)
+        opened = _open(client, conversation_id)
+        found = client.api.list_notes(opened.id, entry_id=entry_id, limit=limit, after_cursor=page)
+        return answers.Notes(notes=[answers.noted(one) for one in found.data], more=found.after_cursor)
+
     def compare_conversations(
         self, call: Call, conversation_id: Reference, other: Reference, limit: Limit = ROWS
     ) -> answers.Compared:
@@ -385,6 +399,27 @@ class Tools:
         rows = [{"conversationId": _open(client, one.branch).id, "score": one.score} for one in scores]
         client.api.set_scores(opened.id, scores=rows, idempotency_key=call_id)
         return answers.Done(conversation_id=opened.id, done=f"scored {len(rows)}")
+
+    def add_note(
+        self,
+        call: Call,
+        call_id: CallId,
+        conversation_id: Reference,
+        entry_id: Annotated[EntryId, Field(description="The entry that it is about.")],
+        text: Annotated[
+            str | None, Field(min_length=1, max_length=2_000, description="What you note on it.")
+        ] = None,
+        score: Annotated[
+            float | None, Field(allow_inf_nan=False, description="How good it is: any number.")
+        ] = None,
+    ) -> answers.Done:
+        """Note something on an entry: a text, a score, or both. It is no part of the conversation.
+
+        Everybody sees it who sees the entry, in every branch that shows it.
+        """
+        opened = _open(self._client_of(call), conversation_id)
+        opened.note(entry_id, text, score=score, idempotency_key=call_id)
+        return answers.Done(conversation_id=opened.id, done="noted")
 
     def delete_conversation(
         self,

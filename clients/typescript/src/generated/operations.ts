@@ -16,8 +16,9 @@ export const ATTACHMENTS_PER_ENTRY_MAX = 10;
 /** What callers say of a conversation. */
 export const DESCRIPTION = ["title", "tags", "metadata"] as const;
 
-/** What is noted on an entry: a text, a score, or both. */
+/** What is noted on an entry: a text, a score, or both; or that it is pinned. */
 export interface AddNote {
+	pinned?: boolean | undefined;
 	score?: number | null | undefined;
 	text?: string | null | undefined;
 }
@@ -794,7 +795,7 @@ export type NoFields = Record<never, never>;
 /**
  * A note on an entry. `conversationId`: the one that the entry was written in.
  *
- * `clientId`: the agent that has written it.
+ * `clientId`: the agent that has written it. `pinned`: it pins the entry, and says no more.
  */
 export interface Note {
 	clientId?: string;
@@ -802,6 +803,7 @@ export interface Note {
 	createdAt: string;
 	entryId: string;
 	id: string;
+	pinned?: boolean;
 	score?: number;
 	text?: string;
 	userId: string;
@@ -1305,6 +1307,7 @@ export type ListNotesArguments = {
 	conversationId: string;
 	wait?: number | undefined;
 	entryId?: string | undefined;
+	allForks?: boolean | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -1502,6 +1505,7 @@ export type AdminListNotesArguments = {
 	justification?: string | undefined;
 	wait?: number | undefined;
 	entryId?: string | undefined;
+	allForks?: boolean | undefined;
 	limit?: number | undefined;
 	afterCursor?: string | undefined;
 };
@@ -1941,20 +1945,22 @@ export interface Operations {
 	/**
 	 * Write a note on a history entry that the conversation shows: a text, a score, or both.
 	 *
-	 * For writers. A note belongs to the entry, so every branch that shows the entry shows it. It is
-	 * no part of a history, and no context; no search finds it, and no link shows it.
+	 * Or pin the entry; the answer of one that is pinned already is its pin. For writers. A note
+	 * belongs to the entry, so every branch that shows the entry shows it. It is no part of a history,
+	 * and no context; no search finds it, and no link shows it.
 	 */
 	addNote(given: AddNoteArguments, options?: Keyed): Promise<Note>;
 	/**
 	 * List the notes on what the conversation shows, in the order of its entries.
 	 *
-	 * For every member. With `entryId` those on this entry, oldest first.
+	 * For every member. With `entryId` those on this entry, oldest first. With `allForks` those on all
+	 * that its fork tree shows, conversation by conversation.
 	 */
 	listNotes(given: ListNotesArguments, options?: Sent): Promise<NotePage>;
 	/**
 	 * Delete a note.
 	 *
-	 * For who has written it, and for managers.
+	 * For who has written it, and for managers; a pin for every writer.
 	 */
 	deleteNote(given: DeleteNoteArguments, options?: Sent): Promise<void>;
 	/**

@@ -538,7 +538,7 @@ class LinkedEntryPage(TypedDict):
 class Note(TypedDict):
     """A note on an entry. `conversationId`: the one that the entry was written in.
 
-    `clientId`: the agent that has written it.
+    `clientId`: the agent that has written it. `pinned`: it pins the entry, and says no more.
     """
 
     id: Id
@@ -548,6 +548,7 @@ class Note(TypedDict):
     clientId: Maybe[str]
     text: Maybe[str]
     score: Maybe[float]
+    pinned: Maybe[bool]
     createdAt: Time
 
 
@@ -1080,6 +1081,7 @@ def note(note: "notes.Note") -> Note:
         "clientId": note.client_id,
         "text": note.text,
         "score": note.score,
+        "pinned": note.pinned or None,
         "createdAt": note.created_at,
     }
 

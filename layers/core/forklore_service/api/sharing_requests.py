@@ -92,24 +92,26 @@ class CreateLink(Request):
 
 
 class AddNote(Request):
-    """What is noted on an entry: a text, a score, or both."""
+    """What is noted on an entry: a text, a score, or both; or that it is pinned."""
 
     model_config = pydantic.ConfigDict(json_schema_extra={"minProperties": 1})
 
     text: fields.NoteText | None = None
     score: fields.NoteScore | None = None
+    pinned: fields.Truth = False
 
     @pydantic.model_validator(mode="after")
     def _says_something(self) -> "AddNote":
-        if self.text is None and self.score is None:
-            raise ValueError("a note has a text or a score")
+        if (self.text is None and self.score is None) != self.pinned:
+            raise ValueError("a note has a text or a score, or it is a pin and has neither")
         return self
 
 
 class ListNotes(Watched):
-    """A page of the notes on what a conversation shows, or on one entry."""
+    """A page of the notes on what a conversation shows, on one entry, or on the fork tree."""
 
     entry_id: fields.NamedId | None = None
+    all_forks: fields.Truth = False
     limit: fields.Limit200 = 50
     after_cursor: fields.Cursor | None = None
 

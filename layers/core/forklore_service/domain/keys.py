@@ -347,6 +347,12 @@ def notes_range(
     return SortRange(group_id, begin, f"{of}{last}$")
 
 
+def all_notes_range(group_id: str, *, after: NoteRef | None) -> SortRange:
+    """Return the range of every note of a tree, after this one."""
+    whole = _all(group_id, _NOTE)
+    return whole if after is None else whole._replace(first=f"{note(group_id, after).sort} ")
+
+
 def in_note(sort_key: str) -> NoteRef:
     """Return the note that a NOTE item's sort key names.
 

@@ -17,7 +17,8 @@ class NoteRef(NamedTuple):
 class Note(NamedTuple):
     """A note on a history entry, as it is stored.
 
-    user_id, client_id: who has written it. It has a text or a score, or both.
+    user_id, client_id: who has written it. It has a text or a score, or both; or neither and it
+    pins the entry.
     """
 
     ref: NoteRef
@@ -25,6 +26,7 @@ class Note(NamedTuple):
     text: str | None = None
     score: int | float | None = None
     client_id: str | None = None
+    pinned: bool = False
 
     @property
     def created_at(self) -> str:

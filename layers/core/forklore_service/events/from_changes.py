@@ -320,6 +320,7 @@ def _noted(change: Change, new: Item, content: Content) -> Event:
         userId=note.user_id,
         clientId=note.client_id,
         score=note.score,
+        pinned=note.pinned or None,
         text=note.text if content is Content.HISTORY else None,
         createdAt=note.created_at,
     )

@@ -204,6 +204,10 @@ class Reads:
         of = keys.notes_range(group_id, conversation_id, first=first, last=last, after=after)
         return map(items.note, self._source.query(of, limit=limit))
 
+    def all_notes(self, group_id: str, *, after: NoteRef | None, page: int) -> Iterator[Note]:
+        """Yield the notes of a tree, conversation by conversation, after a note."""
+        return map(items.note, self._source.query(keys.all_notes_range(group_id, after=after), page=page))
+
     def note_keys(self, group_id: str, conversation_id: str, *, first: EntryId) -> Iterator[Key]:
         """Yield the keys of the notes on a conversation's own entries from a position on."""
         of = keys.notes_range(group_id, conversation_id, first=first, last=LAST)

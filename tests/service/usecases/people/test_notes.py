@@ -44,15 +44,29 @@ def note(
 
 
 def listed(
-    table: Table, of: str = ROOT, entry_id: str | None = None, *, by: Caller = ANN, limit: int = 200
+    table: Table,
+    of: str = ROOT,
+    entry_id: str | None = None,
+    *,
+    by: Caller = ANN,
+    limit: int = 200,
+    all_forks: bool = False,
 ) -> list[Note]:
     """Return all notes of a conversation or an entry, read in pages."""
     rows: list[Note] = []
     after = None
     while True:
         page = notes.list_notes(
-            table, caller=by, conversation_id=of, entry_id=entry_id, after=after, limit=limit
+            table,
+            caller=by,
+            conversation_id=of,
+            entry_id=entry_id,
+            all_forks=all_forks,
+            after=after,
+            limit=limit,
         )
+        assert len(page.rows) <= limit
+        assert page.resume is None or len(page.rows) == limit
         rows += page.rows
         after = page.resume
         if after is None:
@@ -91,6 +105,33 @@ def test_a_branch_shows_the_notes_on_what_it_shows_in_the_order_of_the_entries(
     assert said(table, FORK, limit=limit) == ["on a", "on a", "on c"]
     assert said(table, TWIG, limit=limit) == ["on a", "on a", "on c", "on d"]
     assert said(table, TWIG, entry_id=entries["a"], limit=limit) == ["on a", "on a"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 200])
+def test_a_tree_has_the_notes_on_all_that_one_of_its_branches_shows(table: Table, limit: int) -> None:
+    entries, queue = three_branches(table), Mailbox().queue
+    [late] = say(table, FORK, "late")
+    for entry_id, text, of in (
+        (entries["d"], "on d", TWIG),
+        (entries["c"], "on c", FORK),
+        (late, "on what goes", FORK),
+        (entries["b"], "on b", ROOT),
+        (entries["a"], "on a", TWIG),
+    ):
+        note(table, entry_id, text, of)
+    before = said(table, TWIG, all_forks=True, limit=limit)
+    remove_branch(table, queue, caller=ANN, conversation_id=FORK, wait_s=0)
+
+    listing = said(table, ROOT, all_forks=True, limit=limit)
+    run_prune(table, queue, ROOT, FORK, wait_s=0)
+
+    assert said(table, ROOT, entry_id=entries["d"], all_forks=True, limit=limit) == ["on d"]
+    for hidden in (late, "none"):
+        with pytest.raises(NotFoundError):
+            listed(table, ROOT, hidden, all_forks=True)
+    assert ROOT < FORK < TWIG
+    assert before == ["on a", "on b", "on c", "on what goes", "on d"]
+    assert listing == said(table, ROOT, all_forks=True, limit=limit) == ["on a", "on b", "on c", "on d"]
 
 
 def test_notes_on_an_entry_stand_as_they_were_written_whatever_the_clocks_say(store: Store) -> None:
@@ -146,6 +187,47 @@ def test_a_manager_deletes_the_notes_of_others(table: Table) -> None:
     remove(table, note(table, a, "of Ann"), by=BOB)
 
     assert said(table) == []
+
+
+def test_a_pin_is_shown_by_every_branch_that_shows_the_entry(table: Table) -> None:
+    entries = three_branches(table)
+    for name, of in (("c", TWIG), ("a", FORK)):
+        note(table, entries[name], of=of, pinned=True)
+    note(table, entries["b"], "no pin")
+
+    def pinned(of: str) -> list[str]:
+        return [one.ref.entry_id for one in listed(table, of) if one.pinned]
+
+    assert pinned(ROOT) == [entries["a"]]
+    assert pinned(FORK) == pinned(TWIG) == [entries["a"], entries["c"]]
+
+
+def test_what_is_pinned_already_keeps_its_pin(table: Table) -> None:
+    [a] = say(table, ROOT, "a")
+    share(table, "bob", WRITER)
+    for number in range(NOTES_PER_ENTRY_MAX - 1):
+        note(table, a, score=number)
+    pin = note(table, a, pinned=True)
+
+    assert note(table, a, pinned=True, by=BOB) == pin
+    assert note(table, a, pinned=True, by=BOB, idempotency_key=idempotency_key(by=BOB)) == pin
+    with pytest.raises(IdempotentReplay):
+        note(table, a, pinned=True, by=BOB, idempotency_key=idempotency_key(by=BOB))
+    assert sum(one.pinned for one in listed(table)) == 1
+
+
+def test_every_writer_takes_a_pin_away_and_readers_only_their_own(table: Table) -> None:
+    [a] = say(table, ROOT, "a")
+    for user, level in (("bob", WRITER), ("eve", READER)):
+        share(table, user, level)
+    with pytest.raises(ForbiddenError):
+        note(table, a, pinned=True, by=EVE)
+    pin = note(table, a, pinned=True)
+    with pytest.raises(ForbiddenError):
+        remove(table, pin, by=EVE)
+
+    remove(table, pin, by=BOB)
+    assert listed(table) == []
 
 
 def test_an_entry_has_so_many_notes_and_no_more(table: Table) -> None:

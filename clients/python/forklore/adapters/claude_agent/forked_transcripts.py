@@ -39,8 +39,12 @@ def _settled(drawn: Sequence[Mapping[str, Any]], record: Mapping[str, Any]) -> I
     fork = UUID(record["sessionId"])
     now = drawn[-1]["timestamp"]
     ids = {line["uuid"]: str(uuid5(fork, _origin(line))) for line in drawn}
+    of_source = {_origin(line): ids[line["uuid"]] for line in drawn}
     for line in drawn:
         settled = {**line, "uuid": ids[line["uuid"]], "sessionId": record["sessionId"]}
+        if "compactMetadata" in line:
+            # The SDK leaves the source's ids in it, and Claude Code finds nothing by them.
+            settled["compactMetadata"] = _renamed(line["compactMetadata"], of_source)
         for field in ("parentUuid", "logicalParentUuid"):
             if line.get(field):
                 # Some parents are not in the fork: the SDK leaves them out.
@@ -49,6 +53,19 @@ def _settled(drawn: Sequence[Mapping[str, Any]], record: Mapping[str, Any]) -> I
         if line["timestamp"] == now:
             settled["timestamp"] = record["at"]
         yield cast(SessionStoreEntry, settled)
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """Return a value of JSON in which each string that is in names is its new one.
+
+    >>> _renamed({"uuids": ["a", "b"], "preTokens": 100}, {"a": "c"})
+    {'uuids': ['c', 'b'], 'preTokens': 100}
+    """
+    if isinstance(value, Mapping):
+        return {name: _renamed(one, names) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_renamed(one, names) for one in value]
+    return names.get(value, value) if isinstance(value, str) else value
 
 
 def _origin(line: Mapping[str, Any]) -> str:

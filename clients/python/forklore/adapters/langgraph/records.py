@@ -158,9 +158,9 @@ def packed(records: Iterable[Record]) -> list[dict[str, Any]]:
 class Thread:
     """The records that were read so far, from the newest to older ones.
 
-    files: the attachments that entries name, by id. is_all: whether the whole thread was read.
-    has_all_files: whether these are all files of the thread. left: the conversations that the
-    thread has left; None: none is known so far.
+    checkpoints: that which was stored last first. files: the attachments that entries name, by id.
+    is_all: whether the whole thread was read. has_all_files: whether these are all files of the
+    thread. left: the conversations that the thread has left; None: none is known so far.
     """
 
     checkpoints: dict[Place, Record] = field(default_factory=dict)
@@ -205,12 +205,13 @@ class Thread:
             self.checkpoints.setdefault(record.place, record)
 
     def latest(self, namespace: str) -> str | None:
-        """Return the highest id of a namespace that was read.
+        """Return the checkpoint of a namespace that was stored last.
 
-        Of a whole thread: of a checkpoint that has all its channels. One whose ancestors are
-        deleted is about to be stored again, or its saver was killed.
+        Of a whole thread: one that has all its channels. One whose ancestors are
+        deleted is about to be stored again, or its saver was killed. Ids tell nothing of this: the
+        one of a run on a machine whose clock is behind is lower than those before it.
         """
-        ids = sorted((found for ns, found in self.checkpoints if ns == namespace), reverse=True)
+        ids = (found for ns, found in self.checkpoints if ns == namespace)
         fits = (one for one in ids if not self.is_all or has_all_channels(self.needed((namespace, one))))
         return next(fits, None)
 

@@ -358,8 +358,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
     def _note_newest(self, thread: str, place: Place) -> None:
         """Note the newest checkpoint of a namespace: one with another parent begins a branch."""
         with self._order:
-            of = (thread, place[0])
-            remember(self._newest, of, max(place[1], self._newest.get(of, "")))
+            remember(self._newest, (thread, place[0]), place[1])
 
     def _forget(self, thread: str) -> None:
         with self._order:
@@ -473,6 +472,7 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
         thread, namespace = str(given["thread_id"]), given.get("checkpoint_ns", "")
         chosen, outer = get_checkpoint_id(config), given.get("checkpoint_map") or {}
         is_on_its_way = self._is_on_its_way(thread, outer)
+        noted = self._newest.get((thread, namespace))
         reading = Reading(LONG_PAGE_ENTRIES if chosen else PAGE_ENTRIES, name=self._name(thread))
         while True:
             goes_on = yield from reading.page()
@@ -482,7 +482,8 @@ class StepsOfSaver(BaseCheckpointSaver[str]):
             place = (namespace, wanted or "")
             is_new = wanted is None and found.began_after(namespace, outer, is_on_its_way=is_on_its_way)
             if not goes_on or is_new or found.is_whole(place):
-                if newest := found.latest(namespace):
+                newest = found.latest(namespace)
+                if newest and self._newest.get((thread, namespace)) == noted:  # none was stored meanwhile
                     self._note_newest(thread, (namespace, newest))
                 if place not in found.checkpoints:
                     return None

@@ -112,7 +112,8 @@ def _notes(client: "Forklore", ways: Sequence["Way"]) -> list[list["Note"]]:
         first = way.first_entry_id
         if first is None:
             return []
-        return [one for one in client.conversation(way.conversation_id).notes() if one.entry_id >= first]
+        notes = client.conversation(way.conversation_id).notes()
+        return [one for one in notes if one.entry_id >= first and not one.pinned]
 
     with ThreadPoolExecutor(_REQUESTS) as executor:
         return list(executor.map(of, ways))

@@ -2,16 +2,21 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
-from uuid import uuid4
+from typing import TYPE_CHECKING, Annotated
+from uuid import NAMESPACE_OID, uuid4, uuid5
 
 import typer
 
-from forklore.cli.exits import DONE, CommandError
+from forklore.cli.exits import DONE, REFUSED, CommandError
 from forklore.cli.parameters import ConversationArgument
 from forklore.cli.references import check_name, entry_id_of
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+from forklore.client import jsontext
+from forklore.client.errors import ConflictError, TooLargeError
+
+if TYPE_CHECKING:
+    from forklore.client.generated.synchronous.conversation import Conversation
 
 
 def register(app: typer.Typer) -> None:
@@ -34,21 +39,21 @@ def register(app: typer.Typer) -> None:
         ] = None,
         again: Annotated[
             str | None,
-            typer.Option("--again", metavar="TEXT", help="With --tree: the same TEXT goes on with a copy."),
+            typer.Option("--again", metavar="TEXT", help="With --tree: the same TEXT makes one copy only."),
         ] = None,
     ) -> int:
         """Copy the history that a conversation shows to a tree of your own, and print its id.
 
         Nobody else is a member of it. An entry is an id, @KEY, or -1 for the last one. With --tree
-        the copy has all branches, as an export and an import bring them: members, names and what
-        it started, such as the trees of sub-agents, stay behind.
+        the copy has all branches. Members, names, notes and what it started, such as the trees of
+        sub-agents, stay behind. A tree that is too large for one request is exported and imported.
         """
         source = shell.conversation(conversation)
         if tree:
             if up_to is not None or title is not None:
                 raise CommandError("--tree goes without --up-to and --title")
             check_name(name)
-            return _whole(shell, conversation, name, again or uuid4().hex)
+            return _whole(shell, source, name, again or uuid4().hex)
         if name is not None or again is not None:
             raise CommandError("--name and --again go with --tree")
         last = None if up_to is None else entry_id_of(source, up_to)
@@ -60,7 +65,34 @@ def register(app: typer.Typer) -> None:
         return DONE
 
 
-def _whole(shell: Shell, reference: str, name: str | None, again: str) -> int:
+def _whole(shell: Shell, source: "Conversation", name: str | None, again: str) -> int:
+    """Copy a whole tree. Return the exit code."""
+    from forklore.cli.owner import owner_of
+
+    made_of = jsontext.write([owner_of(shell.target), source.resolve(), again])
+    copied = shell.client.conversation(str(uuid5(NAMESPACE_OID, made_of)))
+    held = shell.held(name) if name is not None else None
+    if held is not None and held.conversation_id != shell.current_branch(copied):
+        raise CommandError(f"the name {name} is in use", REFUSED)
+    try:
+        made = shell.client.api.copy_tree(source.resolve(), id=copied.id)
+    except TooLargeError:
+        shell.say("too large for one request: it is exported, and imported")
+        return _by_file(shell, source.id, name, again)
+    except ConflictError as error:
+        if error.reason != "id_in_use":
+            raise
+        made = copied.details()  # an earlier run has made it
+    if shell.out.is_json:
+        shell.out.result(made)
+    else:
+        shell.out.line((made.id, "yellow"))
+    if name is not None and held is None:
+        shell.point(name, None, next(one.conversation_id for one in copied.forks() if one.is_current))
+    return DONE
+
+
+def _by_file(shell: Shell, conversation_id: str, name: str | None, again: str) -> int:
     """Copy a whole tree by way of a file that goes at the end. Return the exit code."""
     from forklore.cli.commands.export import write_trees
     from forklore.cli.commands.import_ import threads_for
@@ -68,6 +100,6 @@ def _whole(shell: Shell, reference: str, name: str | None, again: str) -> int:
 
     with TemporaryDirectory() as folder:
         lines = Path(folder) / "tree.jsonl"
-        write_trees(shell, [reference], str(lines))
+        write_trees(shell, [conversation_id], str(lines), notes=False)
         threads = threads_for(shell)
         return import_files(shell, [lines], again=again, name=name, threads=threads, shown=f"copy {again}")

@@ -73,8 +73,12 @@ def write_trees(
     *,
     branch: bool = False,
     threads: int = PARALLEL,
+    notes: bool = True,
 ) -> None:
-    """Write the trees of conversations, or with `branch` what each of them shows, as JSON Lines."""
+    """Write the trees of conversations, or with `branch` what each of them shows, as JSON Lines.
+
+    notes: whether the entries of a tree have their notes.
+    """
     from forklore.exporting.fork_trees import exported_view
     from forklore.exporting.jsonlines import header_line
     from forklore.importing.checks import time_of
@@ -85,7 +89,7 @@ def write_trees(
         write(header_line(exported_at=time_of(datetime.now(UTC).isoformat())))
         keeping = _keeping(shell, output)
         views = (line for one in ids for line in exported_view(shell.client, one, keeping))
-        for line in views if branch else _trees(shell, ids, keeping, threads):
+        for line in views if branch else _trees(shell, ids, keeping, threads, notes=notes):
             write(line)
     if keeping.left_out:
         why = "their bytes are gone" if output else "--output FILE keeps them beside it"
@@ -125,7 +129,7 @@ def _elsewhere(shell: Shell, conversations: list[str], given: str, output: str |
     return DONE
 
 
-def _trees(shell: Shell, ids: list[str], keeping: "Keeping", threads: int) -> Iterator[str]:
+def _trees(shell: Shell, ids: list[str], keeping: "Keeping", threads: int, *, notes: bool) -> Iterator[str]:
     """Yield the lines of the trees, each tree once."""
     from forklore.cli.owner import agent_of
     from forklore.exporting.branches import live_rows
@@ -146,4 +150,5 @@ def _trees(shell: Shell, ids: list[str], keeping: "Keeping", threads: int) -> It
                 is_agent=agent_of(shell.target) is not None,
                 threads=threads,
                 on_branch=lambda: bar.advance(1),
+                notes=notes,
             )

@@ -1,7 +1,7 @@
 """`forklore note` and `notes`: what is noted on entries."""
 
 from decimal import Decimal
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from forklore.cli.parameters import ConversationArgument
 from forklore.cli.references import entry_id_of, id_with
 from forklore.cli.registering import command
 from forklore.cli.shell import Shell
+
+if TYPE_CHECKING:
+    from forklore.client.generated.results import Note
 
 _ENTRY = typer.Argument(metavar="ENTRY", help="An entry's id, @KEY, or -1 for the last one.")
 _MINUS = {"ignore_unknown_options": True}  # for -1; read_reference refuses others
@@ -70,10 +73,14 @@ def register(app: typer.Typer) -> None:
             shell.out.results(found)
         else:
             rows = [
-                (one.id, one.entry_id, one.user_id, moment(one.created_at), _score(one.score), one.text or "")
+                (one.id, one.entry_id, one.user_id, moment(one.created_at), _score(one.score), _text(one))
                 for one in found
             ]
             shell.out.table(("note", "entry", "by", "at", "score", "text"), rows)
+
+
+def _text(note: "Note") -> str:
+    return "(pinned)" if note.pinned else note.text or ""
 
 
 def _score(score: float | Decimal | None) -> str:

@@ -1,6 +1,7 @@
 """A conversation to talk in, for asyncio and trio."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import ceil
 from typing import Any, Literal, Unpack, overload
@@ -795,7 +796,7 @@ class AsyncConversation:
         """Delete this branch. Other branches keep what they show; with the last one the tree goes.
 
         A name that points here stays: the next append by it makes a new conversation. Return the
-        conversation by its id, as `delete_tree` does: a tree comes back, a single branch does not.
+        conversation by its id: its `restore` brings the branch back while it is in the trash.
         """
         return await self._delete("branch", for_good=None)
 
@@ -856,23 +857,46 @@ class AsyncConversation:
         """
         return await self._api.add_note(await self.resolve(), id_of(entry), text=text, score=score, **more)
 
-    def notes(self, entry: results.Entry | str | None = None) -> AsyncPages[results.Note]:
+    def notes(
+        self, entry: results.Entry | str | None = None, *, all_forks: bool | None = None
+    ) -> AsyncPages[results.Note]:
         """Return the notes on all that the conversation shows, in the order of the entries.
 
-        entry: only those on this one, the oldest first.
+        entry: only those on this one, the oldest first. all_forks: those of the whole fork tree.
         """
         of = None if entry is None else id_of(entry)
 
         async def fetch(cursor: str | None) -> Page[results.Note]:
             here = await self.resolve()
-            page = await self._api.list_notes(here, entry_id=of, limit=PAGE_ROWS, after_cursor=cursor)
+            page = await self._api.list_notes(
+                here, entry_id=of, all_forks=all_forks, limit=PAGE_ROWS, after_cursor=cursor
+            )
             return Page(page.data, page.after_cursor)
 
         return AsyncPages(fetch)
 
     async def delete_note(self, note: results.Note) -> None:
-        """Delete a note: one's own, or as a manager."""
+        """Delete a note: one's own, or as a manager; a pin as a writer, too."""
         await self._api.delete_note(await self.resolve(), note.entry_id, note.id)
+
+    async def pin_entry(self, entry: results.Entry | str, **more: Unpack[Keyed]) -> results.Note:
+        """Pin an entry of the history, for all who see it. The pin is a note.
+
+        Every branch that shows the entry shows the pin. What is pinned already keeps its pin.
+        """
+        return await self._api.add_note(await self.resolve(), id_of(entry), pinned=True, **more)
+
+    async def unpin_entry(self, entry: results.Entry | str) -> None:
+        """Take the pins of an entry away, whoever has pinned it."""
+        async for note in self.notes(entry):
+            if note.pinned:
+                with suppress(NotFoundError):  # somebody else has done it
+                    await self.delete_note(note)
+
+    async def pinned_entries(self) -> list[results.Entry]:
+        """Return the pinned entries that the conversation shows, the oldest first."""
+        pinned = {note.entry_id: None async for note in self.notes() if note.pinned}
+        return [await self.entry(entry_id) for entry_id in pinned]
 
     async def link(self, **more: Unpack[CreateLink]) -> results.CreatedLink:
         """Make a link by which people without an account read what was said until now.

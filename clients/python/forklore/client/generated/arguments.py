@@ -170,11 +170,6 @@ class UpdateMembership(RemoveMembership, total=False):
     access_level: Required[Literal["manager", "writer", "reader"]]
 
 
-class AddNote(Keyed, total=False):
-    text: str | None
-    score: float | Decimal | None
-
-
 class AdminCompareConversations(CompareConversations, Justified, total=False):
     pass
 
@@ -218,8 +213,10 @@ class ListTransfers(ListTrash, total=False):
     role: Literal["sender", "recipient", "all"] | None
 
 
-class ListNotes(ListTrash, total=False):
-    entry_id: str | None
+class AddNote(Keyed, total=False):
+    text: str | None
+    score: float | Decimal | None
+    pinned: bool | None
 
 
 class ListNames(ListTrash, total=False):
@@ -243,6 +240,11 @@ class UpdateConversation(Described, total=False):
 class ListLinkedEntries(Paged, OpenLink, total=False):
     before_cursor: str | None
     tail: bool | None
+
+
+class ListNotes(ListTrash, total=False):
+    entry_id: str | None
+    all_forks: bool | None
 
 
 class SetName(DeleteName, Keyed, total=False):
@@ -269,10 +271,6 @@ class AdminListChildren(ListChildren, Justified, total=False):
     pass
 
 
-class AdminListNotes(ListNotes, Justified, total=False):
-    pass
-
-
 class AdminDeleteName(AdminLookUpName, total=False):
     expect_revision: int | None
 
@@ -290,6 +288,10 @@ class CreateLink(Keyed, total=False):
     all_forks: bool | None
     user_ids: bool | None
     keep_on_transfer: bool | None
+
+
+class AdminListNotes(ListNotes, Justified, total=False):
+    pass
 
 
 class MergeArguments(Keyed, total=False):

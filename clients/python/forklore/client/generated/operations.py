@@ -507,23 +507,24 @@ class Methods:
     ) -> results.Note:
         """Write a note on a history entry that the conversation shows: a text, a score, or both.
 
-        For writers. A note belongs to the entry, so every branch that shows the entry shows
-        it. It is no part of a history, and no context; no search finds it, and no link shows
-        it.
+        Or pin the entry; the answer of one that is pinned already is its pin. For writers. A
+        note belongs to the entry, so every branch that shows the entry shows it. It is no
+        part of a history, and no context; no search finds it, and no link shows it.
         """
 
     @operation("GET", "/v1/conversations/{conversationId}/notes", results.NotePage.of)
     def list_notes(self, conversation_id: str, **given: Unpack[arguments.ListNotes]) -> results.NotePage:
         """List the notes on what the conversation shows, in the order of its entries.
 
-        For every member. With `entry_id` those on this entry, oldest first.
+        For every member. With `entry_id` those on this entry, oldest first. With `all_forks`
+        those on all that its fork tree shows, conversation by conversation.
         """
 
     @operation("DELETE", "/v1/conversations/{conversationId}/entries/{entryId}/notes/{noteId}", nothing)
     def delete_note(self, conversation_id: str, entry_id: str, note_id: str) -> None:
         """Delete a note.
 
-        For who has written it, and for managers.
+        For who has written it, and for managers; a pin for every writer.
         """
 
     @operation("POST", "/v1/names", results.Name.of)
@@ -738,7 +739,8 @@ class Methods:
     ) -> results.NotePage:
         """List the notes on what any conversation shows, in the order of its entries.
 
-        For every member. With `entry_id` those on this entry, oldest first.
+        For every member. With `entry_id` those on this entry, oldest first. With `all_forks`
+        those on all that its fork tree shows, conversation by conversation.
         """
 
     @operation("GET", "/v1/admin/names", results.AdminNamePage.of)
@@ -816,7 +818,7 @@ class Methods:
     ) -> None:
         """Delete a note on an entry of any conversation.
 
-        For who has written it, and for managers.
+        For who has written it, and for managers; a pin for every writer.
         """
 
     @operation("GET", "/v1/admin/attachments", results.AdminAttachmentPage.of)

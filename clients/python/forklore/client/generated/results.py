@@ -646,7 +646,7 @@ class Note(Value):
     """A note on an entry. `conversationId`: the one that the entry was written in.
 
     `clientId`:
-    the agent that has written it."""
+    the agent that has written it. `pinned`: it pins the entry, and says no more."""
 
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "id": an_id,
@@ -661,6 +661,7 @@ class Note(Value):
     client_id: str | None = None
     text: str | None = None
     score: float | Decimal | None = None
+    pinned: bool | None = None
     created_at: str
 
 

@@ -5,11 +5,11 @@ and mentions of merged branches. Ids, times and authors are new after an import;
 that had none is its old id.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from forklore.exporting.jsonlines import DESCRIPTION, SAID, VERSION
+from forklore.exporting.jsonlines import DESCRIPTION, SAID, VERSION, notes_in
 from forklore.importing.checks import is_title, problem_of, title_of
 from forklore.importing.file_records import FileRecord
 from forklore.importing.foreign_trees import ImportReport, MalformedFileError, Reason
@@ -40,7 +40,7 @@ class FileEntry:
     """An entry of a file: its old id, and the members of the API that an import gives back.
 
     is_erased: whether its author was erased. Then it has no content, and no members here.
-    attachments: what the line tells of those that the content names.
+    attachments: what the line tells of those that the content names. notes: what is noted on it.
     """
 
     entry_id: str
@@ -51,6 +51,7 @@ class FileEntry:
     merged_up_to: str | None
     is_erased: bool = False
     attachments: Any = None
+    notes: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +195,7 @@ class _Reading:
                 _id(line, "mergedUpToEntryId") if raw.get("mergedUpToEntryId") else None,
                 is_erased,
                 raw.get("attachments"),
+                notes_in(raw.get("notes")) if members and not is_context else (),
             )
         )
 

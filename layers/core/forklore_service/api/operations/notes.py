@@ -8,8 +8,9 @@ from forklore_service.usecases.people import notes
 def add_note(request: CheckedRequest) -> answers.Note:
     """Write a note on a history entry that the conversation shows: a text, a score, or both.
 
-    For writers. A note belongs to the entry, so every branch that shows the entry shows it. It is
-    no part of a history, and no context; no search finds it, and no link shows it.
+    Or pin the entry; the answer of one that is pinned already is its pin. For writers. A note
+    belongs to the entry, so every branch that shows the entry shows it. It is no part of a history,
+    and no context; no search finds it, and no link shows it.
     """
     body: sharing_requests.AddNote = request.body
     note = notes.add_note(
@@ -21,6 +22,7 @@ def add_note(request: CheckedRequest) -> answers.Note:
             body.text,
             body.score,
             request.idempotency_key(answers.note),
+            pinned=body.pinned,
         ),
     )
     return answers.note(note)
@@ -29,15 +31,17 @@ def add_note(request: CheckedRequest) -> answers.Note:
 def list_notes(request: CheckedRequest) -> answers.NotePage:
     """List the notes on what the conversation shows, in the order of its entries.
 
-    For every member. With `entryId` those on this entry, oldest first.
+    For every member. With `entryId` those on this entry, oldest first. With `allForks` those on
+    all that its fork tree shows, conversation by conversation.
     """
     query: sharing_requests.ListNotes = request.query
-    resource = f"notes/{request.conversation_id}/{query.entry_id or ''}"
+    resource = f"notes/{request.conversation_id}/{query.entry_id or ''}/{'*' * query.all_forks}"
     page = notes.list_notes(
         request.table,
         caller=request.caller,
         conversation_id=request.conversation_id,
         entry_id=query.entry_id,
+        all_forks=query.all_forks,
         after=cursors.to_note(resource, query.after_cursor),
         limit=query.limit,
     )
@@ -50,7 +54,7 @@ def list_notes(request: CheckedRequest) -> answers.NotePage:
 def delete_note(request: CheckedRequest) -> None:
     """Delete a note.
 
-    For who has written it, and for managers.
+    For who has written it, and for managers; a pin for every writer.
     """
     notes.delete_note(
         request.table,

@@ -6,6 +6,7 @@ shows the entry shows the note, a page reads nothing of other branches, and what
 removed branch takes its notes along.
 """
 
+from itertools import islice
 from typing import NamedTuple
 
 from forklore_service.domain import ancestry, ids, keys
@@ -29,22 +30,27 @@ from forklore_service.usecases.shared.cursors import InvalidCursor, PageOf
 from forklore_service.usecases.shared.idempotency import IdempotencyKey, Once
 from forklore_service.usecases.shared.loading import LookUp, TreeExtras, look_up
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
+from forklore_service.usecases.shared.visibility import Reachable
 
 SEGMENTS_AT_ONCE = 8
 
 
 class NoteRequest(NamedTuple):
-    """A new note on an entry that a conversation shows. It has a text or a score, or both."""
+    """A new note on an entry that a conversation shows. It has a text or a score, or both.
+
+    pinned: it has neither, and pins the entry.
+    """
 
     conversation_id: str
     entry_id: str
     text: str | None = None
     score: int | float | None = None
     idempotency_key: IdempotencyKey | None = None
+    pinned: bool = False
 
 
 def add_note(table: Table, *, caller: Caller, request: NoteRequest) -> Note:
-    """Write a note on an entry, and return it.
+    """Write a note on an entry, and return it; of an entry that is pinned already, its pin.
 
     Raises NotFoundError, also if the conversation shows no such history entry, ForbiddenError below
     writer, ConflictError if the entry has too many notes, IdempotentReplay for a replay.
@@ -65,19 +71,20 @@ def add_note(table: Table, *, caller: Caller, request: NoteRequest) -> Note:
         group_id = looked_up.require(conversation_id, AccessLevel.WRITER).group.group_id
         owner = _owner_of(looked_up, conversation_id, request.entry_id)
         there = list(table.read.notes(group_id, owner, first=named, last=named, limit=NOTES_PER_ENTRY_MAX))
-        if len(there) >= NOTES_PER_ENTRY_MAX:
+        pin = next((one for one in there if one.pinned), None) if request.pinned else None
+        if pin is None and len(there) >= NOTES_PER_ENTRY_MAX:
             raise ConflictError(f"an entry has at most {NOTES_PER_ENTRY_MAX} notes", reason="too_many_notes")
         note_id = note_id or table.mint(there[-1].ref.note_id if there else FIRST)
-        note = Note(
-            NoteRef(owner, named, note_id), caller.user_id, request.text, request.score, caller.client_id
-        )
-        writes = [
-            *once.record(group_id, conversation_id, note),
-            actions.note.put(group_id, note),
-            actions.conversation.check_head(group_id, conversation_id),
-            actions.member.check(group_id, caller.user_id, AccessLevel.WRITER),
-        ]
-        refused = table.try_commit(writes)
+        ref, said = NoteRef(owner, named, note_id), (request.text, request.score)
+        note = pin or Note(ref, caller.user_id, *said, caller.client_id, request.pinned)
+        writes = once.record(group_id, conversation_id, note)
+        if pin is None:
+            writes += [
+                actions.note.put(group_id, note),
+                actions.conversation.check_head(group_id, conversation_id),
+                actions.member.check(group_id, caller.user_id, AccessLevel.WRITER),
+            ]
+        refused = table.try_commit(writes) if writes else None
         if refused is None:
             return note
         once.raise_if_recorded(refused)
@@ -90,30 +97,39 @@ def list_notes(
     caller: Caller,
     conversation_id: str,
     entry_id: str | None,
+    all_forks: bool,
     after: NoteRef | InvalidCursor | None,
     limit: int,
 ) -> PageOf[Note, NoteRef]:
     """Return a page of the notes on what the conversation shows, in the order of the entries.
 
-    entry_id: only those on this entry. Raises NotFoundError, also if the conversation shows no such
-    history entry, ForbiddenError if the caller is not a member, and then InvalidCursorError.
+    entry_id: only those on this entry. all_forks: those on all that the tree shows, in the order of
+    the conversations that the entries were written in. Raises NotFoundError, also without such a
+    history entry there, ForbiddenError if the caller is not a member, and then InvalidCursorError.
     """
     named = _position(entry_id)
     extras = TreeExtras(entries=(named,) if entry_id is not None else ())
     looked_up = look_up(table, conversation_id, caller=caller, extras=extras, describes=False)
     loaded = looked_up.require(conversation_id, AccessLevel.READER)
+    group_id, found = loaded.group.group_id, list[Note]()
     first, segments = FIRST, loaded.view.segments
     if entry_id is not None:
         first = named
-        segments = (Segment(_owner_of(looked_up, conversation_id, entry_id), ids.next_id(named)),)
+        owner = _owner_of(looked_up, conversation_id, entry_id, table if all_forks else None)
+        segments = (Segment(owner, ids.next_id(named)),)
     place = cursors.valid(after)
+    if all_forks and entry_id is None:
+        reachable = Reachable(table, group_id)
+        of_tree = table.read.all_notes(group_id, after=place, page=limit + 1)
+        found += islice((one for one in of_tree if reachable.shows(one.ref)), limit + 1)
+        reachable.finish()
+        return _page(found, limit)
     if place is not None:
         numbers = {segment.conversation_id: at for at, segment in enumerate(segments)}
         at = numbers.get(place.conversation_id)
         if at is None or not first <= place.entry_id < segments[at].stop:
             raise InvalidCursorError
         segments = segments[at:]
-    group_id, found = loaded.group.group_id, list[Note]()
 
     def read(segment: Segment) -> list[Note]:
         begins = place if place and place.conversation_id == segment.conversation_id else None
@@ -129,6 +145,11 @@ def list_notes(
             found += notes
         if len(found) > limit:
             break
+    return _page(found, limit)
+
+
+def _page(found: list[Note], limit: int) -> PageOf[Note, NoteRef]:
+    """Return a page. found: what is on it, and perhaps what comes next."""
     return PageOf(found[:limit], found[limit - 1].ref if len(found) > limit else None)
 
 
@@ -136,7 +157,7 @@ def delete_note(table: Table, *, caller: Caller, conversation_id: str, entry_id:
     """Delete a note on an entry that the conversation shows.
 
     Raises NotFoundError, also if there is no such entry or note, and ForbiddenError unless the
-    caller has written it or is a manager.
+    caller has written it or is a manager, or a writer who deletes a pin.
     """
     extras = TreeExtras(entries=(_position(entry_id),))
     for _ in attempts(table, CHANGE):
@@ -147,7 +168,8 @@ def delete_note(table: Table, *, caller: Caller, conversation_id: str, entry_id:
         note = table.get([keys.note(group_id, ref)]).note(group_id, ref) if ids.is_uuid(note_id) else None
         if note is None:
             raise NotFoundError(f"no note {brief(note_id)}")
-        needed = AccessLevel.READER if note.user_id == caller.user_id else AccessLevel.MANAGER
+        of_others = AccessLevel.WRITER if note.pinned else AccessLevel.MANAGER
+        needed = AccessLevel.READER if note.user_id == caller.user_id else of_others
         looked_up.require(conversation_id, needed)
         writes = [actions.note.delete(group_id, ref)]
         if not caller.bypasses_membership:
@@ -162,13 +184,20 @@ def _position(entry_id: str | None) -> EntryId:
     return EntryId(entry_id) if entry_id is not None and ids.is_entry_id(entry_id) else LAST
 
 
-def _owner_of(looked_up: LookUp, conversation_id: str, entry_id: str) -> str:
-    """Return whose own a history entry is. Raises NotFoundError if it is not shown."""
+def _owner_of(looked_up: LookUp, conversation_id: str, entry_id: str, of_tree: Table | None = None) -> str:
+    """Return whose own a history entry is. Raises NotFoundError if it is not shown.
+
+    of_tree: where to read what its tree shows, if that counts, and not what the conversation does.
+    """
     loaded = looked_up.require(conversation_id, AccessLevel.READER)
     stored = looked_up.found.entry(loaded.group.group_id, _position(entry_id))
     if stored is None or stored.entry.channel is not Channel.HISTORY:
         raise NotFoundError(f"no entry {brief(entry_id)}")
     owner = stored.entry.conversation_id
-    if not ancestry.shows(loaded.view, conversation_id=owner, entry_id=stored.entry_id):
+    if of_tree is not None:
+        is_shown = Reachable(of_tree, loaded.group.group_id).shows(stored.entry)
+    else:
+        is_shown = ancestry.shows(loaded.view, conversation_id=owner, entry_id=stored.entry_id)
+    if not is_shown:
         raise NotFoundError(f"no entry {brief(entry_id)}")
     return owner

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from forklore_service.domain import keys
 from forklore_service.domain.ids import FIRST, EntryId
 from forklore_service.domain.model import Conversation, Entry
+from forklore_service.domain.notes import NoteRef
 from forklore_service.domain.tree import ForkRecord
 from forklore_service.storage.found import Found
 from forklore_service.storage.table import Table
@@ -119,7 +120,8 @@ class Reachable:
         """Wait for the read of removed branches, which may be needed for no entry."""
         self._removed.result()
 
-    def shows(self, entry: Entry) -> bool:
+    def shows(self, entry: Entry | NoteRef) -> bool:
+        """Tell it of an entry, or of the entry of a note."""
         if entry.conversation_id not in self._removed.result():
             return True
         most = self._showing.most_of(entry.conversation_id)

@@ -2,6 +2,7 @@
 """A conversation to talk in."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import ceil
 from typing import Any, Literal, Unpack, overload
@@ -788,7 +789,7 @@ class Conversation:
         """Delete this branch. Other branches keep what they show; with the last one the tree goes.
 
         A name that points here stays: the next append by it makes a new conversation. Return the
-        conversation by its id, as `delete_tree` does: a tree comes back, a single branch does not.
+        conversation by its id: its `restore` brings the branch back while it is in the trash.
         """
         return self._delete("branch", for_good=None)
 
@@ -847,23 +848,46 @@ class Conversation:
         """
         return self._api.add_note(self.resolve(), id_of(entry), text=text, score=score, **more)
 
-    def notes(self, entry: results.Entry | str | None = None) -> Pages[results.Note]:
+    def notes(
+        self, entry: results.Entry | str | None = None, *, all_forks: bool | None = None
+    ) -> Pages[results.Note]:
         """Return the notes on all that the conversation shows, in the order of the entries.
 
-        entry: only those on this one, the oldest first.
+        entry: only those on this one, the oldest first. all_forks: those of the whole fork tree.
         """
         of = None if entry is None else id_of(entry)
 
         def fetch(cursor: str | None) -> Page[results.Note]:
             here = self.resolve()
-            page = self._api.list_notes(here, entry_id=of, limit=PAGE_ROWS, after_cursor=cursor)
+            page = self._api.list_notes(
+                here, entry_id=of, all_forks=all_forks, limit=PAGE_ROWS, after_cursor=cursor
+            )
             return Page(page.data, page.after_cursor)
 
         return Pages(fetch)
 
     def delete_note(self, note: results.Note) -> None:
-        """Delete a note: one's own, or as a manager."""
+        """Delete a note: one's own, or as a manager; a pin as a writer, too."""
         self._api.delete_note(self.resolve(), note.entry_id, note.id)
+
+    def pin_entry(self, entry: results.Entry | str, **more: Unpack[Keyed]) -> results.Note:
+        """Pin an entry of the history, for all who see it. The pin is a note.
+
+        Every branch that shows the entry shows the pin. What is pinned already keeps its pin.
+        """
+        return self._api.add_note(self.resolve(), id_of(entry), pinned=True, **more)
+
+    def unpin_entry(self, entry: results.Entry | str) -> None:
+        """Take the pins of an entry away, whoever has pinned it."""
+        for note in self.notes(entry):
+            if note.pinned:
+                with suppress(NotFoundError):  # somebody else has done it
+                    self.delete_note(note)
+
+    def pinned_entries(self) -> list[results.Entry]:
+        """Return the pinned entries that the conversation shows, the oldest first."""
+        pinned = {note.entry_id: None for note in self.notes() if note.pinned}
+        return [self.entry(entry_id) for entry_id in pinned]
 
     def link(self, **more: Unpack[CreateLink]) -> results.CreatedLink:
         """Make a link by which people without an account read what was said until now.
