@@ -302,6 +302,9 @@ def test_the_table_is_saved_as_csv_in_its_order(table: Page, tries: Tries) -> No
 def test_each_way_is_saved_as_a_line_of_json(table: Page, tries: Tries) -> None:
     expect_read(table, lambda: ways(table)[0], "A frog")
 
+    answer = tries.cheap.last()
+    assert answer is not None
+    tries.cheap.note(answer.id, "good", score=0.5)
     with table.expect_download() as download:
         table.get_by_role("button", name="JSONL").click()
 
@@ -309,6 +312,9 @@ def test_each_way_is_saved_as_a_line_of_json(table: Page, tries: Tries) -> None:
     rows = [json.loads(line) for line in download.value.path().read_text(encoding="utf-8").splitlines()]
     assert [one["first"] for one in rows] == ["A frog", "Old pond", "Limerick", "Silence"]
     assert (rows[0]["conversationId"], rows[0]["score"], rows[3]["score"]) == (tries.cheap.id, 1, None)
+    assert [len(one["notes"]) for one in rows] == [1, 0, 0, 0]
+    assert (rows[0]["notes"][0]["text"], rows[0]["notesScore"]) == ("good", 0.5)
+    assert rows[0]["firstEntryId"] <= rows[0]["notes"][0]["entryId"]
 
 
 def test_chosen_ways_are_tagged_deleted_and_put_side_by_side(table: Page, tries: Tries) -> None:

@@ -23,6 +23,8 @@ export interface Tree {
 export interface Way {
 	/** The branch that began it; if that is deleted, the oldest that shows it. */
 	conversationId: string;
+	/** Where it begins; null without entries. */
+	firstEntryId: string | null;
 	title: string | null;
 	/** The first 100 characters of its first and its last entry with a text. */
 	first: string;
@@ -118,6 +120,7 @@ function wayOf(branch: Fork, shown: readonly ListedEntry[]): Way {
 		shown.reduce((sum, { usage }) => sum + (Number(usage?.[name]) || 0), 0);
 	return {
 		conversationId,
+		firstEntryId: shown[0]?.id ?? null,
 		title,
 		first: texts[0] ?? "",
 		last: texts.at(-1) ?? "",

@@ -706,6 +706,28 @@ def test_markdown_is_for_people(run: Forklore, talk: str) -> None:
     assert 'I look 🐟.\n\n[calls sky {"d":1}]' in text
 
 
+@pytest.mark.parametrize("name", ["markdown", "html"])
+def test_a_text_for_people_has_notes_if_one_says_so_and_names_nobody(run: Forklore, name: str) -> None:
+    run("say trip one --key k")
+    run("say trip two")
+    run("note trip @k '<b>so</b> so' --score 0.5")
+    run("note trip @k --score 2")
+    run("pin trip -1")
+
+    without, shown = (run(f"export trip --format {name}{more}") for more in ("", " --notes"))
+
+    assert (without.code, shown.code) == (0, 0), shown
+    assert "score 0.5" not in without.out
+    assert "Pinned" not in without.out
+    words = Page(shown.out).words if name == "html" else shown.out
+    for one, other in itertools.pairwise(
+        ("one", "Note, score 0.5", "<b>so</b> so", "Note, score 2", "two", "Pinned")
+    ):
+        assert words.index(one) < words.index(other), words
+    assert run.options[-1] not in shown.out
+    assert run("export trip --format messages --notes").code == run("export trip --notes").code == 2
+
+
 HOSTILE = """<script>alert(1)</script> [x](javascript:alert(1)) [y](https://here.example) \x07
 ![far](https://far.example/a.png) ![](data:image/svg+xml;base64,PHN2Zz4=) ![](data:image/png;base64,AA==)
 

@@ -174,17 +174,40 @@ test("each way is a line of JSON, with all its metadata", () => {
 	tree.branch("other", asked, { title: "Other", tags: { a: "b" } });
 	tree.branches[1]!.metadata = { model: "x", n: null };
 
-	const lines = jsonLinesOf(waysFrom(shapeOf(tree), asked)).split("\n");
+	const ways = waysFrom(shapeOf(tree), asked);
+	const [first] = ways[0]!.lines;
+	const note = { conversationId: "main", userId: "ann", createdAt: "2026-01-01T00:00:00.000Z" };
+	const notes = [
+		{ ...note, id: "1", entryId: first!.id, score: 1 },
+		{ ...note, id: "2", entryId: first!.id, text: "so" },
+		{ ...note, id: "3", entryId: first!.id, score: 0 },
+		{ ...note, id: "4", entryId: asked, score: 9 },
+	];
+
+	const lines = jsonLinesOf(ways, notes).split("\n");
 
 	expect(lines.pop()).toBe("");
 	expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
-		{ conversationId: "main", title: null, last: "Two.", entries: 1, costUsd: 0.5, score: -1 },
+		{
+			conversationId: "main",
+			firstEntryId: first!.id,
+			title: null,
+			last: "Two.",
+			entries: 1,
+			costUsd: 0.5,
+			score: -1,
+			notes: [{ id: "1" }, { id: "2" }, { id: "3" }],
+			notesScore: 0.5,
+		},
 		{
 			conversationId: "other",
 			title: "Other",
 			score: null,
 			tags: { a: "b" },
 			metadata: { model: "x", n: null },
+			firstEntryId: null,
+			notes: [],
+			notesScore: null,
 		},
 	]);
 });

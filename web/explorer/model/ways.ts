@@ -3,7 +3,7 @@
 import { jsonOf } from "./json.ts";
 import { tagLines } from "./rules.ts";
 import { firstSaid, scoreOf, shownBy, sumOf, type Limb, type Shape, type Sum } from "./shape.ts";
-import type { Line, Role } from "./types.ts";
+import type { Line, Note, Role } from "./types.ts";
 
 /** A branch from where it parts. */
 export interface Way extends Sum {
@@ -127,10 +127,11 @@ export function csvOf(ways: readonly Way[]): string {
 	return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
-/** Return each way as a line of JSON, as `forklore alternatives --jsonl`, but without first entry and notes. */
-export function jsonLinesOf(ways: readonly Way[]): string {
-	const rows = ways.map(({ limb, title: _title, words, last, score, lines: _lines, ...took }) => ({
+/** Return each way as a line of JSON, as `forklore alternatives --jsonl`. notes: those on the whole tree. */
+export function jsonLinesOf(ways: readonly Way[], notes: readonly Note[]): string {
+	const rows = ways.map(({ limb, title: _title, words, last, score, lines, ...took }) => ({
 		conversationId: limb.id,
+		firstEntryId: lines[0]?.id ?? null,
 		title: limb.look.title ?? null,
 		first: words,
 		last,
@@ -139,8 +140,18 @@ export function jsonLinesOf(ways: readonly Way[]): string {
 		isCurrent: limb.look.isCurrent,
 		tags: limb.branch?.tags ?? {},
 		metadata: limb.branch?.metadata ?? {},
+		...notedOf(lines, notes),
 	}));
 	return rows.map((row) => `${jsonOf(row)}\n`).join("");
+}
+
+/** Return the notes on a way, with the mean of their scores; null if none has one. */
+function notedOf(lines: readonly Line[], all: readonly Note[]): { notes: Note[]; notesScore: number | null } {
+	const ids = new Set(lines.map(({ id }) => id));
+	const notes = all.filter(({ entryId }) => ids.has(entryId));
+	const scores = notes.flatMap(({ score }) => score ?? []);
+	const sum = scores.reduce((total, one) => total + one, 0);
+	return { notes, notesScore: scores.length ? sum / scores.length : null };
 }
 
 /** A text that a spreadsheet would take for a formula gets a quotation mark before it, as OWASP has it. */

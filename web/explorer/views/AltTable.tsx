@@ -53,6 +53,14 @@ export function AltTable({ app, id, entryId }: AltTableProps) {
 		const others = picked.has(one ?? "") ? chosen.filter((other) => other !== one) : [...chosen, one!];
 		setPicked(new Set(one === undefined ? all : others));
 	};
+	const saveLines = async (): Promise<void> => {
+		try {
+			const notes = await app.client.conversation(id).notes({ allForks: true, signal: app.signal }).list();
+			saveFile("ways.jsonl", jsonLinesOf(rows, notes), "application/jsonl");
+		} catch (error) {
+			app.fail(error);
+		}
+	};
 	return (
 		<main className="talk" id="main" tabIndex={-1}>
 			<CompareHead
@@ -80,8 +88,8 @@ export function AltTable({ app, id, entryId }: AltTableProps) {
 						</Press>
 						<Press
 							className="b"
-							title="Save each way as a line of JSON, with all its metadata"
-							press={() => saveFile("ways.jsonl", jsonLinesOf(rows), "application/jsonl")}
+							title="Save each way as a line of JSON, with all its metadata and notes"
+							press={saveLines}
 						>
 							<Download />
 							JSONL

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from forklore.client import jsontext
-from forklore.client.generated.results import AttachedFile, ConversationDetails, Entry
+from forklore.client.generated.results import AttachedFile, ConversationDetails, Entry, Note
 from forklore.client.messages import role_of, said_at
 from forklore.client.parts import OF_MESSAGE, Part, attached_in, files_in, is_shown, line_of, parts_in
 from forklore.client.spoken import HISTORY, is_parts, said, text_in
@@ -27,7 +27,7 @@ class Turn:
     parts: what it says; a part may hold the bytes of a file. files: the attachments that it names.
     lost: the files that are no attachments. source: what an import has told of it. kept: if it is a
     summary, the ids of the entries before it that a model still has: behind it, or before it. key:
-    of the entry: what its source knows it by.
+    of the entry: what its source knows it by. notes: those on it that are exported.
     """
 
     turn_id: str
@@ -39,6 +39,7 @@ class Turn:
     source: Mapping[str, Any] = field(default_factory=dict)
     kept: Sequence[str] = ()
     key: str = ""
+    notes: Sequence[Note] = ()
 
     @property
     def is_summary(self) -> bool:
@@ -83,9 +84,10 @@ class Turn:
         )
 
 
-def turns_of(entries: Iterable[Entry]) -> Iterator[Turn]:
-    """Yield the entries of a history that are messages, or have a text."""
+def turns_of(entries: Iterable[Entry], notes: Iterable[Note] = ()) -> Iterator[Turn]:
+    """Yield the entries of a history that are messages, or have a text. notes: those on them."""
     ids: dict[str, str] = {}
+    on = {entry_id: list(some) for entry_id, some in groupby(notes, lambda note: note.entry_id)}
     for entry in entries:
         ids[entry.key or entry.id] = entry.id
         if entry.erased or not is_shown(entry):
@@ -100,7 +102,8 @@ def turns_of(entries: Iterable[Entry]) -> Iterator[Turn]:
         source = first.get("source") if is_plain and isinstance(first.get("source"), Mapping) else {}
         kept = [ids[key] for key in source.get("kept", ()) if key in ids]
         lost = lost if is_plain else []
-        yield Turn(entry.id, role, said_at(entry), parts, files, lost, source, kept, entry.key or "")
+        noted = on.get(entry.id, ())
+        yield Turn(entry.id, role, said_at(entry), parts, files, lost, source, kept, entry.key or "", noted)
 
 
 def _is_message(held: Mapping[str, Any]) -> bool:
@@ -162,6 +165,16 @@ def markdown(about: ConversationDetails, turns: Iterable[Turn], _files: Files) -
         named = ({"type": "file", "name": file.name} for file in turn.files)
         words = "\n\n".join(map(line_of, [*turn.parts, *named, *files_in({"attachments": turn.lost})]))
         yield f"\n## {turn.role}, {turn.at[:19].replace('T', ' ')} UTC\n\n{words}\n"
+        for note in turn.notes:
+            told = f"{mark_of(note)}: {note.text}" if note.text else mark_of(note)
+            yield "\n" + "".join(f"> {line}\n" for line in told.splitlines())
+
+
+def mark_of(note: Note) -> str:
+    """Return what a note is beside its text, and not who has written it."""
+    if note.pinned:
+        return "Pinned"
+    return "Note" if note.score is None else f"Note, score {note.score}"
 
 
 def claude_code(about: ConversationDetails, turns: Iterable[Turn], files: Files) -> Lines:

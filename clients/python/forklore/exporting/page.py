@@ -20,11 +20,11 @@ from pygments.token import Comment, Keyword, Name, Number, String
 from pygments.util import ClassNotFound
 
 from forklore.client import jsontext
-from forklore.client.generated.results import ConversationDetails
+from forklore.client.generated.results import ConversationDetails, Note
 from forklore.client.parts import Part, line_of
 from forklore.client.spoken import said
 from forklore.exporting.bytes_within import Files, Inline, inline_of
-from forklore.exporting.elsewhere import Turn
+from forklore.exporting.elsewhere import Turn, mark_of
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:; font-src data:"
 _PICTURE = re.compile(r"image/(png|jpeg|gif|webp|avif|bmp)")  # nothing in them can run
@@ -40,6 +40,7 @@ _TURNS += '<path d="m9 18 6-6-6-6"/></svg>'
 _OWN = """html,body{height:auto;overflow:visible}
 .head h1{margin:0 auto;width:100%;max-width:768px;overflow-wrap:anywhere}
 .call:not([open]) .io{display:none}
+.md .notes{list-style:none;padding:6px 12px 10px}
 footer{max-width:812px;margin:0 auto;padding:0 24px 32px 20px}
 @media print{.code pre,.io>div{max-height:none;overflow:visible;white-space:pre-wrap}}
 """
@@ -98,7 +99,7 @@ class _Results:
         """Whether a turn says more than results that stand at their calls."""
         results = turn.of("tool_result")
         is_empty = not results and turn.role != "tool"  # it is shown, as each message of a person
-        is_more = len(results) < len(turn.parts) or turn.files or turn.lost
+        is_more = len(results) < len(turn.parts) or turn.files or turn.lost or turn.notes
         return bool(is_empty or is_more or any(map(self.is_left, results)))
 
 
@@ -134,6 +135,13 @@ def _blocks(turn: Turn, answers: Mapping[int, Part], results: _Results, files: F
     )
     files.left_out += len(turn.lost)
     yield from (_named(str(one.get("name") or one.get("id") or "file")) for one in turn.lost)
+    if turn.notes:
+        yield f'<ul class="notes">{"".join(map(_noted, turn.notes))}</ul>'
+
+
+def _noted(note: Note) -> str:
+    words = f'<p class="as-is" dir="auto">{_text(note.text)}</p>' if note.text else ""
+    return f'<li><span class="chip">{_text(mark_of(note))}</span>{words}</li>'
 
 
 def _block(part: Part) -> str:

@@ -48,6 +48,9 @@ def register(app: typer.Typer) -> None:
                 show_default=False,
             ),
         ] = None,
+        notes: Annotated[
+            bool, typer.Option("--notes", help="Of html and markdown: with the notes, without their authors.")
+        ] = False,
         parallel: Annotated[
             int, typer.Option("--parallel", min=1, max=PARALLEL_MAX, metavar="N", help="Requests at a time.")
         ] = PARALLEL,
@@ -61,7 +64,9 @@ def register(app: typer.Typer) -> None:
         if not conversations:
             raise CommandError("name a conversation; forklore copy-table copies a whole table")
         if given is not None:
-            return _elsewhere(shell, conversations, given, output)
+            return _elsewhere(shell, conversations, given, output, notes=notes)
+        if notes:
+            raise CommandError("--notes goes with --format html or markdown; JSON Lines have them anyway")
         write_trees(shell, conversations, output, branch=branch, threads=parallel)
         return DONE
 
@@ -104,7 +109,7 @@ def _keeping(shell: Shell, output: str | None) -> "Keeping":
     return Keeping(shell.client, Path(f"{output}{ENDING}") if is_file else None)
 
 
-def _elsewhere(shell: Shell, conversations: list[str], given: str, output: str | None) -> int:
+def _elsewhere(shell: Shell, conversations: list[str], given: str, output: str | None, *, notes: bool) -> int:
     """Write what one branch shows in the format of another system. Return the exit code."""
     from forklore.exporting.branches import PAGE_ENTRIES
     from forklore.exporting.bytes_within import Files
@@ -116,9 +121,12 @@ def _elsewhere(shell: Shell, conversations: list[str], given: str, output: str |
         raise CommandError(f"--format is one of: {', '.join(writers)}")
     if len(conversations) != 1:
         raise CommandError("--format goes with one conversation")
+    if notes and given not in ("html", "markdown"):
+        raise CommandError("--notes goes with --format html or markdown")
     branch = shell.conversation(conversations[0])
     details, line_out, files = branch.details(), shell.out.json_line, Files(shell.client.read)
-    turns = turns_of(branch.entries(channel="history", page_entries=PAGE_ENTRIES))
+    entries = branch.entries(channel="history", page_entries=PAGE_ENTRIES)
+    turns = turns_of(entries, branch.notes() if notes else ())
     with nullcontext(line_out) if output is None else written(output, line_out) as write:
         for line in writers[given](details, turns, files):
             write(line)
