@@ -760,7 +760,7 @@ export class Conversation {
 	 * Delete this branch. Other branches keep what they show; with the last one the tree goes.
 	 *
 	 * A name that points here stays: the next append by it makes a new conversation. Return the conversation by its
-	 * id, as `deleteTree` does: a tree comes back, a single branch does not.
+	 * id: its `restore` brings the branch back while it is in the trash.
 	 */
 	delete(options: Sent = {}): Promise<Conversation> {
 		return this.#delete("branch", options);

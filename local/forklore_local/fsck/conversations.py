@@ -32,7 +32,7 @@ def check(tree: Tree) -> Iterator[Finding]:
             yield from chain(tree, conversation_id)
             yield from _turns(tree, conversation_id)
         if head is not None:
-            yield from _head(tree, conversation_id, conversation, head)
+            yield from check_head(tree, conversation_id, conversation, head)
         elif not tree.is_deleting:
             key = keys.head(tree.group_id, conversation_id)
             yield Finding(key, "missing_head", "the conversation has no HEAD", 3, tree.group_id)
@@ -106,7 +106,8 @@ def _early_entries(tree: Tree) -> Iterator[Finding]:
 # HEAD
 
 
-def _head(tree: Tree, conversation_id: str, conversation: Conv, head: Head) -> Iterator[Finding]:
+def check_head(tree: Tree, conversation_id: str, conversation: Conv, head: Head) -> Iterator[Finding]:
+    """Yield what HEAD gets wrong about its conversation, which is live or in the trash."""
     group, own = tree.group, tree.own_of(conversation_id)
     assert group is not None
 

@@ -88,6 +88,20 @@ class Conv:
     names_answer: bool
 
 
+@dataclass(slots=True)
+class Kept:
+    """The hidden items of a branch in the trash, as far as they are there.
+
+    at: the marks that they have. record: its key in the local index.
+    """
+
+    at: set[str] = field(default_factory=set)
+    conversation: Conv | None = None
+    head: Head | None = None
+    place: ListKey | None = None
+    record: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Ctx:
     """The values of a CTX item that are compared."""
@@ -111,7 +125,8 @@ class Tree:
     naming: by entry, the attachments that it names. naming_by: the author of each such entry.
     vectors: by conversation and entry, the model of each of its vectors, by the piece, the
     bytes of it, and the shelf. erased: the entries that were erased.
-    records: by live conversation, its key in the local index. remnants: by removed branch.
+    records: by live conversation, its key in the local index. remnants: by removed branch. kept: by
+    branch in the trash.
     links: for readers, those that have not ended. notes: on entries.
     to_prune: the branches that have a job. gone: conversations that items name, and that may have
     been removed from the tree without a trace but their ids.
@@ -132,6 +147,7 @@ class Tree:
     listed: set[ListKey] = field(default_factory=set)
     records: dict[str, str | None] = field(default_factory=dict)
     remnants: dict[str, Remnant] = field(default_factory=dict)
+    kept: dict[str, Kept] = field(default_factory=dict)
     to_prune: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
     members: dict[str, Member] = field(default_factory=dict)
@@ -184,7 +200,15 @@ class Tree:
     @property
     def is_erased(self) -> bool:
         """Tell whether a deletion has removed everything but GROUP. Perhaps also CHILD."""
-        lists = (self.conversations, self.remnants, self.listed, self.contexts, self.keyed, self.paths)
+        lists = (
+            self.conversations,
+            self.remnants,
+            self.kept,
+            self.listed,
+            self.contexts,
+            self.keyed,
+            self.paths,
+        )
         rest = self.transfer or self.members or self.vectors or self.links or self.notes or any(lists)
         return self.is_deleting and not (self.keeps_rest or rest)
 
@@ -195,6 +219,15 @@ class Tree:
     def was_removed(self, conversation_id: str) -> bool:
         """Tell whether a conversation was removed, as far as items can show it."""
         return conversation_id in self.remnants or conversation_id in self.gone
+
+    def is_in_trash(self, conversation_id: str) -> bool:
+        """Tell whether a branch was removed and can be restored."""
+        remnant = self.remnants.get(conversation_id)
+        return remnant is not None and remnant.in_trash
+
+    def may_be_pruned(self, conversation_id: str) -> bool:
+        """Tell whether a branch was removed for good."""
+        return conversation_id in self.remnants and not self.is_in_trash(conversation_id)
 
     def is_doomed(self, entry_id: str) -> bool:
         """Tell whether a worker may be removing an entry of a removed branch."""

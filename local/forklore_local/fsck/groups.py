@@ -48,6 +48,10 @@ def check(tree: Tree) -> Iterator[Finding]:
             yield wrong(
                 "wrong_conversations", f"{group.conversations}, but there are {len(tree.conversations)}", 18
             )
+        trashed = sum(map(tree.is_in_trash, tree.remnants))
+        if tree.is_kept and group.trashed_branches != trashed:
+            detail = f"{group.trashed_branches}, but there are {trashed}"
+            yield wrong("wrong_trashed_branches", detail, 23)
 
 
 def _listing(tree: Tree, group: Group) -> tuple[str | None, str | None]:

@@ -52,7 +52,9 @@ def _origin(tree: Tree, survey: Survey) -> Iterator[Finding]:
         if parent is None or not parent.keeps_entries:
             return
         if started_by.conversation_id not in parent.conversations:
-            if not (tree.is_deleting or started_by.conversation_id in parent.to_prune):
+            is_moving = keys.job(JobKind.PRUNE, parent.group_id, started_by.conversation_id) in survey.outside
+            is_with_it = parent.is_in_trash(started_by.conversation_id) and not tree.is_live
+            if not (tree.is_deleting or is_moving or is_with_it):
                 yield wrong("its parent's tree has no such conversation")
         elif started_by.entry_id and not is_shown(parent, started_by.conversation_id, started_by.entry_id):
             yield wrong("its parent does not show the entry")
@@ -101,7 +103,7 @@ def _reader_links(tree: Tree) -> Iterator[Finding]:
     for link in tree.links.values():
         of, key = link.conversation_id, keys.link(tree.group_id, link.link_id)
         if of not in tree.conversations:
-            if of not in tree.to_prune:
+            if of not in tree.to_prune and not tree.is_in_trash(of):
                 yield Finding(key, "wrong_link", "the tree has no such conversation", 24, tree.group_id)
         elif link.up_to and tree.keeps_entries and not is_shown(tree, of, link.up_to):
             yield Finding(key, "wrong_link", "the conversation does not show the entry", 24, tree.group_id)
@@ -132,6 +134,10 @@ def _trash(tree: Tree, survey: Survey) -> Iterator[Finding]:
         above = survey.trees.get(top.group.child_key.partition)
         is_known = above is not None and above.group is not None
         if above is not None and above.is_live:
+            started_by, _ = keys.in_child(top.group.child_key.sort)
+            job = keys.job(JobKind.PRUNE, above.group_id, started_by)
+            if above.is_in_trash(started_by) or job in survey.outside:
+                break
             key = keys.group(tree.group_id)
             yield Finding(key, "wrong_cascaded", "what started it is live", 23, tree.group_id)
             return

@@ -109,7 +109,7 @@ def implied(tree: Tree, survey: Survey) -> Iterator[Implied]:
     yield from _pointers(tree, survey.now_s)
     yield from _list_rows(tree, survey)
     yield from _transfers(tree)
-    yield from _jobs(tree)
+    yield from _jobs(tree, survey)
     yield from _child(tree, survey)
 
 
@@ -166,7 +166,7 @@ def _transfers(tree: Tree) -> Iterator[Implied]:
             yield Implied(key, tree.transfer, tree.keeps_transfer)
 
 
-def _jobs(tree: Tree) -> Iterator[Implied]:
+def _jobs(tree: Tree, survey: Survey) -> Iterator[Implied]:
     group = tree.group
     if group is None:
         return
@@ -183,8 +183,11 @@ def _jobs(tree: Tree) -> Iterator[Implied]:
         yield Implied(keys.job(JobKind.TRANSFER, tree.group_id), needed=tree.is_kept)
     if group.spreading is not None:
         yield Implied(keys.job(JobKind.MEMBERS, tree.group_id), needed=tree.is_kept)
-    for conversation_id in tree.remnants:
-        yield Implied(keys.job(JobKind.PRUNE, tree.group_id, conversation_id), needed=False)
+    for conversation_id in {*tree.remnants, *tree.conversations}:
+        key = keys.job(JobKind.PRUNE, tree.group_id, conversation_id)
+        # That of a live one, or of one in the trash, only moves what it has started.
+        if tree.may_be_pruned(conversation_id) or survey.outside.get(key) is not None:
+            yield Implied(key, ANY, needed=False)
 
 
 def _child(tree: Tree, survey: Survey) -> Iterator[Implied]:

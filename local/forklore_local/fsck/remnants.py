@@ -8,7 +8,7 @@ the forks that leave it.
 from collections.abc import Iterator
 
 from forklore_local.fsck import conversations
-from forklore_local.fsck.facts import Own, Tree
+from forklore_local.fsck.facts import Kept, Own, Tree
 from forklore_local.fsck.finding import Finding
 from forklore_service.domain import keys
 from forklore_service.domain.ids import FIRST, EntryId
@@ -19,8 +19,10 @@ from forklore_service.errors import ForkloreError
 
 def check(tree: Tree) -> Iterator[Finding]:
     """Yield what does not agree among the remnants of a tree."""
-    if not tree.remnants or not tree.keeps_entries:
+    if not (tree.remnants or tree.kept) or not tree.keeps_entries:
         return
+    if tree.is_kept:
+        yield from _kept(tree)
     ends = _ends(tree)
     for conversation_id, remnant in tree.remnants.items():
         key = keys.remnant(tree.group_id, conversation_id)
@@ -31,6 +33,8 @@ def check(tree: Tree) -> Iterator[Finding]:
         if _record(remnant) != conversations.record(tree, _place(remnant)):
             yield Finding(key, "wrong_record", "it does not say where its path ends", 16, tree.group_id)
         yield from conversations.chain(tree, conversation_id)
+        if remnant.in_trash:
+            continue
         end = ends.get(conversation_id, FIRST)
         if end == FIRST:
             yield Finding(key, "idle_gone", "nobody shows it, and it has no job", 16, tree.group_id)
@@ -40,6 +44,26 @@ def check(tree: Tree) -> Iterator[Finding]:
             yield Finding(
                 keys.entry(tree.group_id, EntryId(beyond)), "unshown_entry", detail, 16, tree.group_id
             )
+
+
+def _kept(tree: Tree) -> Iterator[Finding]:
+    """Yield what is wrong with the hidden items of branches in the trash."""
+    assert tree.group is not None
+    for conversation_id in {*tree.kept, *filter(tree.is_in_trash, tree.remnants)}:
+        key = keys.remnant(tree.group_id, conversation_id)
+        kept, remnant = tree.kept.get(conversation_id, Kept()), tree.remnants.get(conversation_id)
+        head, conversation = kept.head, kept.conversation
+        if remnant is None or not remnant.in_trash or not kept.at <= {remnant.removed_at}:
+            yield Finding(key, "wrong_kept", "its hidden items are of another removal", 23, tree.group_id)
+        elif head is None or conversation is None or kept.place is None:
+            yield Finding(key, "missing_kept", "hidden items are missing", 23, tree.group_id)
+        else:
+            place = ListKey(conversation.created_at, conversation_id)
+            if (kept.place, kept.record) != (place, conversations.record(tree, place)):
+                row = keys.tree_row(tree.group_id, *kept.place)
+                yield Finding(row, "wrong_record", "it does not say where its path ends", 16, tree.group_id)
+            head = head._replace(owner=tree.group.owner)
+            yield from conversations.check_head(tree, conversation_id, conversation, head)
 
 
 def _ends(tree: Tree) -> dict[str, EntryId]:

@@ -77,24 +77,27 @@ SHAPES = {
         "owner:S createdAt:S state:S members:N version:N conversations:N children:N",
         "parent:S childKey:S nonce:S G1:S G1S:S deletedAt:S neverLive:BOOL"
         " rewriting:S current:S promotedBy:S promotions:N usedAt:S forkedAt:S memberChange:M spreading:S"
-        " cascaded:BOOL embedded:BOOL shelf:S trashedAt:S restoredAt:S",
+        " cascaded:BOOL embedded:BOOL shelf:S trashedAt:S restoredAt:S trashedBranches:N",
     ),
     Kind.CONV: _shape(
         "createdAt:S",
         "title:S tags:M metadata:S agentId:S clientId:S forkedAtConversationId:S forkedAtEntryId:S"
         " forkedAtPosition:S startedByConversationId:S startedByEntryId:S titledBy:S changes:N"
-        " imported:BOOL answer:S",
+        " imported:BOOL answer:S kept:S",
     ),
     Kind.PATH: _shape("path:B"),
     Kind.HEAD: _shape(
-        "owner:S changedAt:S floor:S history:N context:N entries:N inputTokens:N outputTokens:N"
+        "changedAt:S floor:S history:N context:N entries:N inputTokens:N outputTokens:N"
         " cachedInputTokens:N costNanoUsd:N",
         "first:S lastHistory:S lastContext:S untitled:BOOL preview:S previewBy:S promotedAt:S changes:N"
-        " imported:BOOL answer:S answerAfter:S answerBy:S answerSince:S last:S shut:S",
+        " imported:BOOL answer:S answerAfter:S answerBy:S answerSince:S last:S shut:S"
+        " owner:S kept:S",
     ),
     Kind.CTX: _shape("epoch:N first:S last:S count:N", "digest:B"),
-    Kind.TREE: _shape("", "L1:S"),
-    Kind.GONE: _shape("removedAt:S nonce:S", "L1:S answer:S imported:BOOL"),
+    Kind.TREE: _shape("", "L1:S kept:S"),
+    Kind.GONE: _shape(
+        "removedAt:S nonce:S", "L1:S answer:S imported:BOOL G1:S G1S:S successor:S promotions:N"
+    ),
     Kind.MEM: _shape("userId:S level:S createdAt:S", "nonce:S archived:BOOL"),
     Kind.LINK: _shape("conversation:S createdAt:S ttl:N", "upTo:S userIds:BOOL stays:BOOL opens:N"),
     Kind.NOTE: _shape("userId:S", "text:S score:S clientId:S pinned:BOOL imported:BOOL"),
@@ -128,7 +131,7 @@ SHAPES = {
     ),
     Kind.REF: _shape(),
     Kind.USER_FILE: _shape("file:S", "size:N"),
-    Kind.JOB: _shape("", "createdAt:S holder:S leasedUntil:S nonce:S"),
+    Kind.JOB: _shape("", "createdAt:S holder:S leasedUntil:S nonce:S moves:S"),
     Kind.ERASURE: _shape(
         "pseudonym:S createdAt:S trees:N memberships:N entries:N passes:N",
         "finishedAt:S userId:S changes:N notBefore:S changesBefore:N waits:BOOL places:S step:N",

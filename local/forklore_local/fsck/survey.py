@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from forklore_local.fsck.chunks import Chunks, content_of
-from forklore_local.fsck.facts import ContextEntry, Conv, Ctx, Own, Recorded, Tree, is_time
+from forklore_local.fsck.facts import ContextEntry, Conv, Ctx, Kept, Own, Recorded, Tree, is_time
 from forklore_local.fsck.finding import Finding
 from forklore_local.fsck.shapes import SHAPES, Kind, kind_of
 from forklore_service.domain import ids, jsontext, keys
@@ -139,7 +139,8 @@ class Survey:
         for key in self.jobs:
             _, group_id, conversation_id, _ = keys.in_job(key.sort)
             if conversation_id is not None and group_id in self.trees:
-                self.trees[group_id].to_prune.add(conversation_id)
+                of = self.trees[group_id]
+                of.to_prune |= set() if of.is_in_trash(conversation_id) else {conversation_id}
         for record in self.records:
             if record.group_id in self.trees and self._is_retired(record.conversation_id):
                 self.trees[record.group_id].gone.add(record.conversation_id)
@@ -169,7 +170,7 @@ class Survey:
     def _conversation(self, key: Key, item: Item) -> None:
         tree, conversation = self._tree(key), items.conversation(item)
         _require(is_time(conversation.created_at))
-        tree.conversations[_conversation_in(key, 2)] = Conv(
+        read = Conv(
             conversation.created_at,
             conversation.client_id,
             conversation.fork_point,
@@ -178,6 +179,19 @@ class Survey:
             changes=items.changes(item),
             names_answer=items.answer_id(item) is not None,
         )
+        conversation_id = _conversation_in(key, 2)
+        if kept := self._kept(tree, conversation_id, item):
+            kept.conversation = read
+        else:
+            tree.conversations[conversation_id] = read
+
+    def _kept(self, tree: Tree, conversation_id: str, item: Item) -> Kept | None:
+        """Return where a hidden item of a branch in the trash is noted; None for any other item."""
+        if items.KEPT not in item:
+            return None
+        kept = tree.kept.setdefault(conversation_id, Kept())
+        kept.at.add(item[items.KEPT]["S"])
+        return kept
 
     def _path(self, key: Key, item: Item) -> None:
         packed = bytes(item["path"]["B"])
@@ -186,11 +200,16 @@ class Survey:
 
     def _head(self, key: Key, item: Item) -> None:
         _require(("last" in item) != ("shut" in item))
-        head = items.head(item)
+        _require((items.KEPT in item) == ("owner" not in item) and ("last" not in item or "owner" in item))
+        head = items.head({"owner": items.text(""), **item})
         _require(is_time(head.changed_at))
         _require(ids.is_entry_id(head.last) and ids.is_entry_id(head.floor))
         tree, conversation_id = self._tree(key), _conversation_in(key, 2)
-        tree.heads[conversation_id], tree.changes[conversation_id] = head, items.changes(item)
+        tree.changes[conversation_id] = items.changes(item)
+        if kept := self._kept(tree, conversation_id, item):
+            kept.head = head
+            return
+        tree.heads[conversation_id] = head
         if "shut" in item:
             tree.shut.add(conversation_id)
 
@@ -218,13 +237,20 @@ class Survey:
         _, created_at, conversation_id = key.sort.split("#")
         _require(is_time(created_at) and ids.is_uuid(conversation_id))
         tree = self._tree(key)
-        tree.listed.add(keys.list_key(key.sort))
-        tree.records[conversation_id] = item.get("L1", {}).get("S")
+        place, record = keys.list_key(key.sort), item.get("L1", {}).get("S")
+        if kept := self._kept(tree, conversation_id, item):
+            kept.place, kept.record = place, record
+            return
+        tree.listed.add(place)
+        tree.records[conversation_id] = record
 
     def _remnant(self, key: Key, item: Item) -> None:
         remnant = items.remnant(item)
         _require(ids.is_uuid(remnant.conversation_id) and is_time(remnant.removed_at))
         _require(remnant.is_root == (remnant.record is None))
+        listed = keys.trashed_tree(key.partition, remnant.removed_at, remnant.conversation_id)
+        listing = item.get("G1", {}).get("S"), item.get("G1S", {}).get("S")
+        _require(listing == (listed if remnant.in_trash else (None, None)))
         _require(remnant.record is None or remnant.record.conversation_id == remnant.conversation_id)
         self._tree(key).remnants[_conversation_in(key, 2)] = remnant
 
@@ -428,7 +454,7 @@ class Survey:
         _require(due is None or is_time(due))
         _require((kind == JobKind.PRUNE) == (conversation_id is not None) == (job.nonce is not None))
         _require(all(at is None or is_time(at) for at in (job.created_at, job.leased_until)))
-        self.outside[key] = None
+        self.outside[key] = job.moves
         self.jobs[key] = job.created_at
 
     def _erasure(self, key: Key, item: Item) -> None:

@@ -319,6 +319,7 @@ ANSWERS: dict[type[BaseModel], Json] = {
         "data": [
             {
                 "id": _ID,
+                "scope": "tree",
                 "title": "Weekend in Lisbon",
                 "ownerUserId": "alice",
                 "createdAt": _AT,

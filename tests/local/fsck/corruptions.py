@@ -93,6 +93,12 @@ def in_trash(group_id: str) -> dict[str, Any]:
     return {"state": text("trash"), "trashedAt": text(NOW), "G1": text(partition), "G1S": text(sort)}
 
 
+def branch_in_trash(group_id: str, branch_id: str, removed_at: str) -> dict[str, Any]:
+    """Return what GONE has of a branch in the trash."""
+    partition, sort = keys.trashed_tree(group_id, removed_at, branch_id)
+    return {"G1": text(partition), "G1S": text(sort)}
+
+
 def keyed(key: str) -> Key:
     """Return the key of the item for an entry's key."""
     return keys.entry_key(PLAIN, PLAIN, key)
@@ -1084,6 +1090,21 @@ CORRUPTIONS = [
         "context of a removed branch is missing",
         "missing_ctx",
         lambda m: m.take(keys.context(FORMER, KEPT, "planner")),
+    ),
+    a(
+        "a branch in the trash without its hidden items",
+        "missing_kept wrong_trashed_branches",
+        lambda m: m.change(
+            keys.remnant(FORMER, KEPT),
+            **branch_in_trash(FORMER, KEPT, m.contents[keys.remnant(FORMER, KEPT)]["removedAt"]["S"]),
+        ),
+    ),
+    a(
+        "a hidden item of a branch that is not in the trash",
+        "wrong_kept",
+        lambda m: m.put(
+            items.key_of(keys.tree_row(FORMER, NOW, STRANGER)) | {"kept": text(NOW)},
+        ),
     ),
     a(
         "a job to prune a live branch",

@@ -100,7 +100,7 @@ class Choices:
     def in_trash(self) -> tuple[str, Conversation | None]:
         """Return a conversation that is in the trash, mostly one that was deleted by itself."""
         trashed = list(self._oracle.trashed.values())
-        alone = [c for c in trashed if c.tree.deleted_with is c.tree]
+        alone = [c for c in trashed if c.is_trashed or c.tree.deleted_with is c.tree]
         some = alone if alone and self.chance(0.85) else trashed
         found = self.random.choice(some) if some else None
         return (found.id if found else self.new_id()), found

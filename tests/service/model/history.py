@@ -252,7 +252,9 @@ class History:
         caller, name = self._choose.caller(found, "owner"), "deleteConversation"
         if self._admins and self._choose.chance(0.2):
             caller, name = self._choose.one_of(*self._admins), "adminDeleteConversation"
-        self._delete(name, caller, conversation_id, found)
+        is_branch = found is not None and found.is_trashed
+        how = {"scope": "branch"} if is_branch != self._choose.chance(0.1) else {}
+        self._delete(name, caller, conversation_id, found, **how)
 
     def end_trash(self) -> None:
         """Let the time of all that is in the trash be over."""
@@ -261,13 +263,15 @@ class History:
             self._oracle.end_trash()
 
     def restore_all(self) -> None:
-        """Restore all that is in the trash, for its owners. A child comes after its parent."""
+        """Restore all that is in the trash, for its owners. What was started comes after that."""
         while self._oracle.trashed:
-            alone = [tree for tree in self._oracle.kept if tree.deleted_with is tree]
-            tree = next(one for one in alone if not (one.started_by and one.started_by.tree.deleted_with))
-            [owner] = [user for user, level in tree.levels.items() if level == LEVELS[-1]]
-            given = {"conversationId": tree.live()[0].id}
-            self.both.ask(Request("restoreConversation", Caller(owner), given))
+            kept, live = self._oracle.kept, self._oracle.conversations
+            alone = [one for one in kept if one.deleted_with is one]
+            ready = [one for one in alone if one.started_by is None or one.started_by.id in live]
+            branches = [c for one in kept if not one.deleted_with for c in one.all if c.is_trashed]
+            one = [*branches, *(tree.live()[0] for tree in ready)][0]
+            [owner] = [user for user, level in one.tree.levels.items() if level == LEVELS[-1]]
+            self.both.ask(Request("restoreConversation", Caller(owner), {"conversationId": one.id}))
 
     def erase_nobody(self) -> None:
         """Erase a user who has written nothing, mostly as an admin, and look at it."""

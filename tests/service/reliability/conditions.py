@@ -37,6 +37,7 @@ PURPOSES: Mapping[str, set[str]] = {
     "copy": {"Put MEM", "ConditionCheck HEAD"},
     "branch": {"Put GONE"},
     "pruning": {"Delete GONE"},
+    "coming back": {"Put JOB", "ConditionCheck GROUP", "ConditionCheck HEAD"},
     "retention": {"Put JOB", "ConditionCheck HEAD"},
     "fork": {"Put PTR", "Update GROUP"},
     "linking": {"Put LINK"},

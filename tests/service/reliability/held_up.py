@@ -91,6 +91,7 @@ from tests.service.reliability.world import (
     settle,
     silent,
     thought,
+    twig_of_trashed,
     twig_removed,
     untitled,
     with_index,
@@ -874,6 +875,12 @@ def remove_fork_and_prune(process: Process) -> None:
     run_prune(CUT, CUT_FORK)(process)
 
 
+def empty_fork_and_prune(process: Process) -> None:
+    """Take the branch that CUT_TWIG left out of the trash, and prune it as far as that lets it."""
+    assert _remove(process, CUT_FORK) == 204
+    run_prune(CUT, CUT_FORK)(process)
+
+
 def delete_and_clear(process: Process) -> None:
     """Delete the tree completely."""
     assert process.ask("deleteConversation", ANN, conversationId=CUT).status == 204
@@ -1116,6 +1123,9 @@ HELD_UP: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
     ),
     "prune the fork of a branch that is removed meanwhile": partial(
         prune_beside, twig_removed, CUT_TWIG, remove_fork_and_prune
+    ),
+    "prune the fork of a branch that leaves the trash meanwhile": partial(
+        prune_beside, twig_of_trashed, CUT_TWIG, empty_fork_and_prune
     ),
     "prune in a tree that is deleted meanwhile": partial(
         prune_beside, removed_both, CUT_TWIG, delete_and_clear

@@ -24,12 +24,18 @@ from tests.service.reliability.world import (
     child_trashed,
     empty_trash,
     family,
+    fork_trashed,
     half_restored,
+    half_root_restored,
+    half_root_trashed,
     half_trashed,
     in_days,
     killed_at_write,
     later,
+    root_trashed,
     run_deletion,
+    run_prune,
+    said,
     settle,
     trashed,
 )
@@ -41,6 +47,10 @@ LATER_S = 1
 
 def into_trash(process: Process, of: str = ROOT) -> object:
     return in_days(process).ask("deleteConversation", ANN, conversationId=of)
+
+
+def remove(process: Process, of: str) -> object:
+    return in_days(process).ask("deleteConversation", ANN, conversationId=of, scope="branch")
 
 
 def restore(process: Process, of: str = ROOT) -> object:
@@ -140,6 +150,15 @@ def _hand_over(store: Store) -> None:
 def restore_and_show(store: Store, of: str = ROOT) -> Any:
     restore(Process(store))
     return Process(store).ask("getConversation", ANN, conversationId=of).body
+
+
+def finish_beside_the_trash(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
+    """Assert that an answer which was begun in a branch in the trash is not finished elsewhere."""
+    with built(answering, endpoint).copy(endpoint) as store:
+        remove(Process(store), FORK)
+        late = Process(store, rewrite=rewrite)
+        finished = late.ask("appendEntry", BOB, conversationId=ROOT, answerId=ANSWER, **said("late"))
+        hold(finished.status == 404, "an answer that was finished")
 
 
 def let_into_a_deleted_child(endpoint: Endpoint, rewrite: Rewrite | None = None) -> None:
@@ -268,5 +287,62 @@ OF_TRASH: Mapping[str, Callable[[Endpoint, Rewrite | None], None]] = {
         lambda store: into_trash(Process(store)),
         lambda store: _is_gone(store, CHILD),
     ),
+    "restore a child whose parent begins to go into the trash": partial(
+        held_up,
+        child_trashed,
+        lambda process: restore(process, CHILD),
+        (CHILD, ":restoring"),
+        lambda store: killed_at_write(store, 1, "deleteConversation", ANN, days=DAYS, conversationId=ROOT),
+        _child_stays,
+    ),
+    "restore a child whose branch is removed": partial(
+        held_up,
+        child_trashed,
+        lambda process: restore(process, CHILD),
+        (CHILD, ":restoring"),
+        lambda store: remove(Process(store), ROOT),
+        lambda store: _is_gone(store, CHILD),
+    ),
+    "empty a branch that was restored": partial(
+        held_up,
+        fork_trashed,
+        empty_trash,
+        (ROOT, "trashedBranches"),
+        lambda store: restore(Process(store), FORK),
+        lambda store: status(store, FORK) == 200,
+    ),
+    "put a child into the trash whose branch was restored": partial(
+        held_up,
+        half_root_trashed,
+        run_prune(ROOT, ROOT),
+        (CHILD, "cascaded"),
+        lambda store: restore(Process(store)),
+        lambda store: status(store, CHILD) == 200,
+    ),
+    "bring back a child whose tree is deleted": partial(
+        held_up,
+        half_root_restored,
+        run_prune(ROOT, ROOT),
+        (CHILD, ":restoring"),
+        lambda store: into_trash(Process(store), FORK),
+        lambda store: _is_gone(store, CHILD),
+    ),
+    "bring back a child whose branch is removed": partial(
+        held_up,
+        half_root_restored,
+        run_prune(ROOT, ROOT),
+        (CHILD, ":restoring"),
+        lambda store: remove(Process(store), ROOT),
+        lambda store: _is_gone(store, CHILD),
+    ),
+    "put a child into the trash with its tree that is there with a branch": partial(
+        held_up,
+        root_trashed,
+        lambda process: into_trash(process, FORK),
+        (CHILD, "cascaded"),
+        lambda _store: None,
+        lambda store: (restore(Process(store), FORK), _is_gone(store, CHILD))[1],
+    ),
+    "finish an answer beside its branch in the trash": finish_beside_the_trash,
     "let a user into a child that is deleted": let_into_a_deleted_child,
 }

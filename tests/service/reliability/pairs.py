@@ -55,10 +55,13 @@ from tests.service.reliability.world import (
     embedded_erasing,
     family,
     finish,
+    fork_trashed,
     full,
     given_up,
     half_copied,
     half_restored,
+    half_root_restored,
+    half_root_trashed,
     half_trashed,
     hushed,
     into_trash,
@@ -80,6 +83,7 @@ from tests.service.reliability.world import (
     removed,
     removed_both,
     removed_first,
+    root_trashed,
     run_deletion,
     run_erasures,
     run_prune,
@@ -749,6 +753,57 @@ PAIRS: dict[str, Pair] = {
         OPERATIONS["the worker, on a tree in the trash"],
         is_endless=True,
         gone="trashedAt",  # some of the children may have been there, and tell since when they are back
+    ),
+    "remove into the trash, append and a look": pair(
+        "remove a branch into the trash", (append(ANN, to=FORK), _entries(FORK))
+    ),
+    "remove into the trash, fork of it": pair("remove a branch into the trash", _SHOWING),
+    "remove into the trash, remove for good": pair(
+        "remove a branch into the trash", _CUT_OFF, is_endless=True
+    ),
+    "remove into the trash as a manager, child": pair(
+        into_trash(MIA, FORK, scope="branch"),
+        post(
+            "appendEntry",
+            ANN,
+            conversationId=NEW,
+            startedByConversationId=FORK,
+            **said("task"),
+        ),
+    ),
+    "remove the root into the trash, delete into the trash": pair(
+        "remove the root into the trash", into_trash(ANN, FORK), also=BOTH_GONE, is_endless=True
+    ),
+    "restore a branch, the sweep on the trash": pair(
+        "restore a branch", "the sweep, on a branch in the trash", is_endless=True
+    ),
+    "restore a branch, delete it for good": pair(
+        "restore a branch", "delete a branch for good", is_endless=True
+    ),
+    "restore a branch, restore it": pair("restore a branch", "restore a branch as a manager"),
+    "restore a branch, remove the other": pair(
+        "restore a branch", _remove(ROOT, of=fork_trashed), is_endless=True
+    ),
+    "restore a branch, promote the other": pair(
+        "restore a branch",
+        change("promoteConversation", ANN, of=fork_trashed, conversationId=ROOT),
+    ),
+    "restore a branch, delete into the trash": pair(
+        "restore a branch", into_trash(ANN, ROOT, of=fork_trashed), also=((404, 204),), is_endless=True
+    ),
+    "restore the root, the worker": pair(
+        change("restoreConversation", ANN, of=half_root_trashed, conversationId=ROOT),
+        "the worker, on a branch in the trash",
+        is_endless=True,
+    ),
+    "restore the root, remove it": pair(
+        "restore the root",
+        into_trash(ANN, ROOT, of=root_trashed, scope="branch"),
+        also=((404, 204),),
+        is_endless=True,
+    ),
+    "the worker on a restored root, delete into the trash": pair(
+        "the worker, on a restored branch", into_trash(ANN, FORK, of=half_root_restored), is_endless=True
     ),
     "restore a child, delete its parent": pair(
         "restore a child",

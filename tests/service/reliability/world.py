@@ -261,6 +261,26 @@ def trashed(endpoint: Endpoint) -> World:
     return build(endpoint, _family, _trashed)
 
 
+def fork_trashed(endpoint: Endpoint) -> World:
+    """Return the world of a tree whose fork is in the trash."""
+    return build(endpoint, _family, _fork_trashed)
+
+
+def root_trashed(endpoint: Endpoint) -> World:
+    """Return the world of a tree whose root is in the trash, with what that has started."""
+    return build(endpoint, _family, _root_trashed)
+
+
+def half_root_trashed(endpoint: Endpoint) -> World:
+    """Return the same world, but the removing process was killed at once."""
+    return build(endpoint, _family, _half_root_trashed)
+
+
+def half_root_restored(endpoint: Endpoint) -> World:
+    """Return the world of a tree whose root was restored; that process was killed at once."""
+    return build(endpoint, _family, _root_trashed, _half_root_restored)
+
+
 def child_trashed(endpoint: Endpoint) -> World:
     """Return the world of a tree whose child is in the trash, with what that has started."""
     return build(endpoint, _family, _child_trashed)
@@ -304,6 +324,11 @@ def removed_first(endpoint: Endpoint) -> World:
 def twig_removed(endpoint: Endpoint) -> World:
     """Return the world of a removed branch of a live one; it waits for the worker."""
     return build(endpoint, _forked, _removed_twig)
+
+
+def twig_of_trashed(endpoint: Endpoint) -> World:
+    """Return the world of a removed branch of one in the trash; it waits for the worker."""
+    return build(endpoint, _forked, _trashed_fork, _removed_twig)
 
 
 def removed_both(endpoint: Endpoint) -> World:
@@ -614,6 +639,22 @@ def _child_trashed(_store: Store, process: Process, _made: dict[str, str]) -> No
     assert in_days(process).ask("deleteConversation", ANN, conversationId=CHILD).status == 204
 
 
+def _fork_trashed(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    _remove(in_days(process), FORK)
+
+
+def _root_trashed(_store: Store, process: Process, _made: dict[str, str]) -> None:
+    _remove(in_days(process), ROOT)
+
+
+def _half_root_trashed(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    killed_at_write(store, 1, "deleteConversation", ANN, days=DAYS, conversationId=ROOT, scope="branch")
+
+
+def _half_root_restored(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    killed_at_write(store, 1, "restoreConversation", ANN, conversationId=ROOT)
+
+
 def _half_trashed(store: Store, _process: Process, _made: dict[str, str]) -> None:
     killed_at_write(store, 1, "deleteConversation", ANN, days=DAYS, conversationId=ROOT)
 
@@ -694,6 +735,10 @@ def _remove(process: Process, conversation_id: str) -> None:
 
 def _asked_again(_store: Store, process: Process, _made: dict[str, str]) -> None:
     process.table.commit([actions.job.put_prune(CUT, CUT_FORK, at=ids.timestamp(0), nonce="again")])
+
+
+def _trashed_fork(store: Store, _process: Process, _made: dict[str, str]) -> None:
+    _remove(in_days(Process(store)), CUT_FORK)
 
 
 def _removed_twig(_store: Store, process: Process, _made: dict[str, str]) -> None:
@@ -1428,6 +1473,17 @@ OPERATIONS: dict[str, Operation] = {
     "delete into the trash": into_trash(ANN, ROOT),
     "delete into the trash where an answer is written": into_trash(ANN, FORK, of=answering),
     "remove the last branch into the trash": into_trash(ANN, UNTITLED, of=untitled, scope="branch"),
+    "remove a branch into the trash": into_trash(ANN, FORK, scope="branch"),
+    "remove the root into the trash": into_trash(ANN, ROOT, scope="branch"),
+    "restore a branch": change("restoreConversation", ANN, of=fork_trashed, conversationId=FORK),
+    "restore a branch as a manager": change("restoreConversation", MIA, of=fork_trashed, conversationId=FORK),
+    "restore the root": change("restoreConversation", ANN, of=root_trashed, conversationId=ROOT),
+    "delete a branch for good": _remove_branch(ANN, FORK, of=fork_trashed),
+    "delete into the trash beside a branch there": into_trash(ANN, FORK, of=root_trashed),
+    "list the trash with a branch": read("listTrash", ANN, of=fork_trashed),
+    "the sweep, on a branch in the trash": work(empty_trash, of=fork_trashed, in_seconds=1),
+    "the worker, on a branch in the trash": work(run_prune(ROOT, ROOT), of=half_root_trashed),
+    "the worker, on a restored branch": work(run_prune(ROOT, ROOT), of=half_root_restored),
     "restore": change("restoreConversation", ANN, of=trashed, conversationId=FORK),
     "restore a child": change("restoreConversation", ANN, of=child_trashed, conversationId=CHILD),
     "restore as an admin": change("adminRestoreConversation", ROOT_CALLER, of=trashed, conversationId=ROOT),
@@ -1454,6 +1510,7 @@ OPERATIONS: dict[str, Operation] = {
     "the worker, on a removed branch": work(run_prune(CUT, CUT_FORK), of=removed_first),
     "the worker, on a removed branch with an answer": work(run_prune(ROOT, FORK), of=answering_removed),
     "the worker, on a removed branch of a live one": work(run_prune(CUT, CUT_TWIG), of=twig_removed),
+    "the worker, on a removed branch of one in the trash": work(run_prune(CUT, CUT_TWIG), of=twig_of_trashed),
     "the worker, on a removed branch of a removed one": work(run_prune(CUT, CUT_TWIG), of=removed_both),
     "the worker, on a removed root": work(run_prune(ROOT, ROOT), of=removed_root),
     "the worker, on a removed branch by a message": work(

@@ -251,7 +251,7 @@ def test_a_retired_pointer_names_no_tree_and_counts_as_absent_after_its_time() -
 def test_the_pointer_of_a_removed_branch_names_no_tree_and_does_not_expire() -> None:
     resting = items.resting_item(ID, "g")
 
-    assert items.pointer(resting, now_s=2**40) == Pointer(None, is_resting=True)
+    assert items.pointer(resting, now_s=2**40) == Pointer(None, rests_in="g")
 
 
 @pytest.mark.parametrize("level", AccessLevel)

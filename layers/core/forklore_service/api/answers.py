@@ -150,12 +150,13 @@ class ConversationPage(TypedDict):
 
 
 class Trashed(TypedDict):
-    """A deleted fork tree that can be restored, as its current branch.
+    """A deleted fork tree that can be restored, as its current branch, or a branch of a live tree.
 
     `keptUntil`: when it is removed, if nobody restores it before.
     """
 
     id: Id
+    scope: Literal["tree", "branch"]
     title: str | None
     ownerUserId: str
     createdAt: Time
@@ -1097,13 +1098,14 @@ def transfer(transfer: "model.Transfer") -> Transfer:
 
 
 def trashed(one: "trash_list.Trashed", *, days: int) -> Trashed:
-    """Return a tree in the trash. days: for how long trees stay there."""
+    """Return a tree or a branch in the trash. days: for how long it stays there."""
     return {
-        "id": one.group.current,
+        "id": one.conversation_id,
+        "scope": "branch" if one.is_branch else "tree",
         "title": one.title,
-        "ownerUserId": one.group.owner,
-        "createdAt": one.group.created_at,
-        "deletedAt": one.group.trashed_at or "",
+        "ownerUserId": one.owner,
+        "createdAt": one.created_at,
+        "deletedAt": one.deleted_at,
         "keptUntil": one.kept_until(days),
     }
 

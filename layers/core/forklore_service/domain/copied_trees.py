@@ -177,6 +177,8 @@ class Renaming(NamedTuple):
             group_id=self.group_id,
             conversation_id=self.conversations[of],
             answer_id=None,
+            in_trash=False,
+            successor=None,
             record=record
             and ForkRecord(
                 self.conversations[record.owner],

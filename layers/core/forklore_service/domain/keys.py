@@ -421,6 +421,11 @@ def children_range(parent_group_id: str, parent_id: str, *, after: ListKey | Non
     return SortRange(parent_group_id, of + (after.just_after if after else "0"), f"{of}:")
 
 
+def in_child(sort_key: str) -> tuple[str, ListKey]:
+    """Return the conversation that a CHILD item's sort key names, and the place of the child."""
+    return sort_key.removeprefix(_CHILDREN).partition("#")[0], list_key(sort_key)
+
+
 def all_children_range(parent_group_id: str) -> SortRange:
     """Return the range of every child that a conversation of the tree has started."""
     return _all(parent_group_id, _CHILDREN)
@@ -836,14 +841,17 @@ def all_trees(group_id: str, created_at: str) -> tuple[str, str]:
     return f"TREES#{shard}", f"{created_at}#{group_id}"
 
 
-def trashed_tree(group_id: str, trashed_at: str) -> tuple[str, str]:
-    """Return the partition and sort key in the same index of a tree that is in the trash."""
+def trashed_tree(group_id: str, trashed_at: str, branch_id: str | None = None) -> tuple[str, str]:
+    """Return the partition and sort key in the same index of a tree in the trash.
+
+    branch_id: of one of its branches that is there alone.
+    """
     shard = hashlib.sha256(group_id.encode()).digest()[0] % TREE_SHARDS
-    return f"TRASH#{shard}", f"{trashed_at}#{group_id}"
+    return f"TRASH#{shard}", f"{trashed_at}#{branch_id or group_id}"
 
 
 def trash_range(shard: int, *, after: ListKey, before: str) -> SortRange:
-    """Return the range of one shard of the trees in the trash: after a place, put there before."""
+    """Return the range of one shard of what is in the trash: after a place, put there before."""
     return SortRange(f"TRASH#{shard}", after.just_after, before)
 
 

@@ -22,7 +22,10 @@ class Remnant(NamedTuple):
     """A removed branch. record: where it leaves its tree; None for a root.
 
     removed_at: when it was removed. nonce: the mark of the request that removed it.
-    answer_id: the answer that was being written in it.
+    answer_id: the answer that was being written in it; unknown of one in the trash.
+    in_trash: whether it can be restored.
+    successor: the branch that took its place as the tree's current one; None: it was not that.
+    promotions: how many the tree had then.
     """
 
     group_id: str
@@ -31,6 +34,9 @@ class Remnant(NamedTuple):
     nonce: str
     record: ForkRecord | None = None
     answer_id: str | None = None
+    in_trash: bool = False
+    successor: str | None = None
+    promotions: int = 0
 
     @classmethod
     def of(

@@ -59,8 +59,8 @@ class MemberChange(NamedTuple):
 class Group(NamedTuple):
     """A fork tree.
 
-    conversations: how many live conversations it has. children: how many trees that conversations
-    of this tree started are not deleted yet.
+    conversations: how many live conversations it has. trashed_branches: how many are in the trash
+    alone. children: how many trees that conversations of this tree started are not deleted yet.
     version: grows with whatever new forks, children, links and vectors must see: a change of
     members or of the owner, each removed branch, each new link, each erasure of history.
     promoted: the branch that was promoted last, if any was.
@@ -107,6 +107,7 @@ class Group(NamedTuple):
     cascaded: bool = False
     embedded: bool = False
     shelf: str | None = None
+    trashed_branches: int = 0
 
     @property
     def is_live(self) -> bool:
@@ -280,11 +281,15 @@ class ForkRecord(NamedTuple):
 class Pointer(NamedTuple):
     """The tree that holds a conversation. group_id: None while the id may not be used again.
 
-    is_resting: whether that has no end yet: the conversation was removed from a tree that lives.
+    rests_in: the tree that it was removed from, as long as that needs the id.
     """
 
     group_id: str | None
-    is_resting: bool = False
+    rests_in: str | None = None
+
+    @property
+    def is_resting(self) -> bool:
+        return self.rests_in is not None
 
 
 class IdempotencyRecord(NamedTuple):
@@ -313,12 +318,21 @@ class ClientContext(NamedTuple):
     entries: int
 
 
+class Moves(StrEnum):
+    """Where what a branch has started is moved: into the trash with it, or back after it."""
+
+    INTO_TRASH = "trash"
+    BACK = "back"
+
+
 class Job(NamedTuple):
     """Work in progress on a tree, or on one conversation of a tree.
 
     created_at: when the work was requested. leased_until: when its lease ends. holder: a nonce of
     the worker that took the lease; None before the first one.
     nonce: changes whenever the pruning of a branch is requested again.
+    moves: what is done about a branch instead, since `created_at`, which is then in the trash under
+    the same nonce, or live again.
     """
 
     name: JobName
@@ -326,3 +340,4 @@ class Job(NamedTuple):
     leased_until: str | None
     holder: str | None = None
     nonce: str | None = None
+    moves: Moves | None = None

@@ -24,6 +24,7 @@ class DetailType(StrEnum):
     ENTRIES_APPENDED = "EntriesAppended"
     BRANCH_PROMOTED = "BranchPromoted"
     BRANCH_DELETED = "BranchDeleted"
+    BRANCH_RESTORED = "BranchRestored"
     TREE_DELETED = "TreeDeleted"
     TREE_RESTORED = "TreeRestored"
     MEMBERSHIP_CHANGED = "MembershipChanged"

@@ -13,6 +13,7 @@ every removal of an item, and what a worker does.
 | GROUP | `owner`                     | OwnershipTransferred |
 | GROUP | the tombstone, if it is own | TreeDeleted          |
 | GONE  | put                         | BranchDeleted        |
+| TREE  | shown again                 | BranchRestored       |
 | NOTE  | put                         | NoteAdded            |
 
 The id of an event is made of what the item says: of what never comes twice in it.
@@ -82,12 +83,14 @@ def events_of(change: Change, look: Look, *, content: Content = Content.NONE) ->
     match change.key.sort.partition("#")[0]:
         case "CONV" if old is None:
             return [_created(change, new, look)]
-        case "HEAD":
+        case "HEAD" if items.KEPT not in {*new, *(old or ())}:
             return list(_of_head(change, old, new, look, content))
         case "GROUP" if old is not None:
             return list(_of_group(change, items.group(old), items.group(new)))
         case "GONE" if old is None:
             return [_removed(change, new)]
+        case "TREE" if old is not None and items.KEPT in old and items.KEPT not in new:
+            return [_restored(change, old)]
         case "NOTE" if old is None:
             return [_noted(change, new, content)]
     return []
@@ -289,6 +292,19 @@ def _removed(change: Change, new: Item) -> Event:
         remnant.removed_at,
         conversationId=remnant.conversation_id,
         removedAt=remnant.removed_at,
+    )
+
+
+def _restored(change: Change, old: Item) -> Event:
+    conversation_id = keys.list_key(change.key.sort).conversation_id
+    at = items.text_in(old, items.KEPT)
+    return _event(
+        change,
+        DetailType.BRANCH_RESTORED,
+        conversation_id,
+        at,
+        conversationId=conversation_id,
+        removedAt=at,
     )
 
 

@@ -156,6 +156,11 @@ class Found:
     def head(self, group_id: str, conversation_id: str) -> Head | None:
         return self._value(keys.head(group_id, conversation_id), items.head)
 
+    def kept_head(self, group_id: str, conversation_id: str, *, owner: str) -> Head | None:
+        """Return the HEAD of a branch in the trash as it is once it is live. owner: of then."""
+        item = self._items.get(keys.head(group_id, conversation_id))
+        return items.head({**item, "owner": items.text(owner)}) if item else None
+
     def is_open(self, group_id: str, conversation_id: str) -> bool:
         """Tell whether a HEAD was read, and is not shut."""
         item = self._items.get(keys.head(group_id, conversation_id))

@@ -49,6 +49,7 @@ from forklore_service.domain.tree import (
     Job,
     Member,
     MemberChange,
+    Moves,
     Pointer,
     TreeRow,
 )
@@ -228,12 +229,18 @@ def fork_record(item: Item) -> ForkRecord:
     """Return where a fork leaves, from its TREE item, or from GONE if it was removed."""
     a = plain(item)
     owner, stop, place = keys.in_fork_record(a[schema.ENTRY_SORT_KEY])
-    return ForkRecord(owner, stop, *place, is_removed=keys.in_remnant(a["SK"]) is not None)
+    is_removed = KEPT in item or keys.in_remnant(a["SK"]) is not None
+    return ForkRecord(owner, stop, *place, is_removed)
 
 
 def remnant_item(remnant: Remnant) -> Item:
-    """Return what stays of a removed branch. It keeps the record of where the branch left."""
+    """Return what stays of a removed branch. It keeps the record of where the branch left.
+
+    One that is in the trash has a place in the list of the trash.
+    """
     record = remnant.record
+    partition, sort = keys.trashed_tree(remnant.group_id, remnant.removed_at, remnant.conversation_id)
+    place = {schema.TREE_PARTITION_KEY: partition, schema.TREE_SORT_KEY: sort} if remnant.in_trash else {}
     return _item(
         keys.remnant(remnant.group_id, remnant.conversation_id),
         {
@@ -241,6 +248,9 @@ def remnant_item(remnant: Remnant) -> Item:
             "removedAt": remnant.removed_at,
             "nonce": remnant.nonce,
             "answer": remnant.answer_id,
+            "successor": remnant.successor,
+            "promotions": None if remnant.successor is None else remnant.promotions,
+            **place,
         },
     )
 
@@ -249,7 +259,17 @@ def remnant(item: Item) -> Remnant:
     a = plain(item)
     record = fork_record(item) if schema.ENTRY_SORT_KEY in a else None
     conversation_id = a["SK"].partition("#")[2]
-    return Remnant(a["PK"], conversation_id, a["removedAt"], a["nonce"], record, a.get("answer"))
+    return Remnant(
+        a["PK"],
+        conversation_id,
+        a["removedAt"],
+        a["nonce"],
+        record,
+        a.get("answer"),
+        schema.TREE_PARTITION_KEY in a,
+        a.get("successor"),
+        a.get("promotions", 0),
+    )
 
 
 _ANSWERING = Codec(
@@ -304,6 +324,9 @@ def last(item: Item) -> EntryId:
     return EntryId(item["last" if "last" in item else SHUT]["S"])
 
 
+KEPT = "kept"
+"""The attribute of CONV, HEAD and TREE of a branch that is in the trash. No read sees such an item,
+but those that ask for it."""
 SHUT = "shut"
 """The attribute of a HEAD in the trash that holds `last`, on which every append depends."""
 LAST = ("last", SHUT)
@@ -479,11 +502,13 @@ def job_item(
     created_at: str,
     due: str | None = None,
     nonce: str | None = None,
+    moves: Moves | None = None,
     leased_until: str = FREE,
 ) -> Item:
     """Return a JOB. created_at: when the work began. leased_until: FREE if nobody holds it."""
     name = JobName(kind, group_id, conversation_id, due)
-    return _item(keys.job(*name), _JOB.attributes(Job(name, created_at, leased_until, nonce=nonce)))
+    job = Job(name, created_at, leased_until, nonce=nonce, moves=moves)
+    return _item(keys.job(*name), _JOB.attributes(job))
 
 
 def job(item: Item) -> Job:
@@ -535,7 +560,7 @@ def pointer(item: Item, *, now_s: int) -> Pointer | None:
     if "ttl" in a and a["ttl"] < now_s:
         return None
     is_retired = a.get("retired", False)
-    return Pointer(None if is_retired else a["group"], is_resting=is_retired and "ttl" not in a)
+    return Pointer(None, a.get("group")) if is_retired else Pointer(a["group"])
 
 
 def chunks(item: Item) -> int:

@@ -36,6 +36,7 @@ class Source(Protocol):
         limit: int | None = None,
         page: int | None = None,
         only: tuple[str, ...] | None = None,
+        kept: bool = False,
     ) -> Iterator[Item]: ...
 
 
@@ -78,14 +79,15 @@ class Reads:
         newest_first: bool = False,
         limit: int | None = None,
         page: int | None = None,
+        kept: bool = False,
     ) -> Iterator[ForkRecord]:
         """Yield the forks that leave a conversation at a stop between two, both included.
 
         They come by their stops, and those of one stop by their age. Removed forks are among them
-        as long as others show their entries.
+        as long as others show their entries. kept: those in the trash come twice.
         """
         of = keys.fork_records_range(group_id, owner, first=first, last=last)
-        rows = self._source.query(of, backward=newest_first, limit=limit, page=page)
+        rows = self._source.query(of, backward=newest_first, limit=limit, page=page, kept=kept)
         return map(items.fork_record, rows)
 
     def remnant_ids(self, group_id: str) -> Iterator[str]:
@@ -152,9 +154,14 @@ class Reads:
         return map(items.conversation, self._source.query(keys.conversations_range(group_id)))
 
     def unsigned_words(self, group_id: str) -> Iterator[tuple[Key, str]]:
-        """Yield each title of a tree, in a CONV, and preview, in a HEAD, that has no author."""
+        """Yield each title of a tree, in a CONV, and preview, in a HEAD, that has no author.
+
+        Those of branches in the trash are among them.
+        """
         rows = self._source.query(
-            keys.conversations_and_heads_range(group_id), only=("title", "titledBy", "preview", "previewBy")
+            keys.conversations_and_heads_range(group_id),
+            only=("title", "titledBy", "preview", "previewBy"),
+            kept=True,
         )
         for row in rows:
             for told, by in (("title", "titledBy"), ("preview", "previewBy")):
@@ -369,7 +376,7 @@ class Reads:
 
     def others(self, group_id: str) -> Iterator[tuple[Key, str | None]]:
         """Yield the key of each item of a tree but entries, with an answer that it names."""
-        rows = self._source.query(keys.others_range(group_id), only=("answer",))
+        rows = self._source.query(keys.others_range(group_id), only=("answer",), kept=True)
         return ((items.key(row), items.answer_id(row)) for row in rows)
 
 

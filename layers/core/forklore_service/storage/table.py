@@ -350,13 +350,15 @@ class Table:
 
     # Reading items
 
-    def get(self, wanted: Iterable[Key]) -> Found:
+    def get(self, wanted: Iterable[Key], *, kept: bool = False) -> Found:
         """Return the items that exist among any number of wanted keys.
 
+        kept: whether those of branches in the trash are among them.
         What `untorn` looks at belongs together. Nothing else is sure to: a batch read is no
         snapshot.
         """
-        return self.untorn(Found(self.items_at(wanted)))
+        found = Found(self.items_at(wanted, kept=kept))
+        return found if kept else self.untorn(found)
 
     def untorn(self, found: Found) -> Found:
         """Return what was found; items that do not belong together are read again (`Found.torn`).
@@ -375,8 +377,12 @@ class Table:
             found = found.without(torn) | Found(self.items_at(torn))
         raise UnavailableError("the conversation keeps changing; try again")
 
-    def items_at(self, wanted: Iterable[Key], *, is_consistent: bool = True) -> dict[Key, Item]:
+    def items_at(
+        self, wanted: Iterable[Key], *, is_consistent: bool = True, kept: bool = False
+    ) -> dict[Key, Item]:
         """Return the items that exist among `wanted`, as DynamoDB returns them.
+
+        kept: whether those of branches in the trash are among them.
 
         is_consistent: whether an item that was just written is sure to be among them. Otherwise the
         read costs half as much.
@@ -390,7 +396,8 @@ class Table:
             request = {name: {"Keys": now, "ConsistentRead": is_consistent}}
             answer = self.connection.call("batch_get_item", until, RequestItems=request)
             for item in answer["Responses"].get(name, []):
-                found[Key(item["PK"]["S"], item["SK"]["S"])] = item
+                if kept or items.KEPT not in item:
+                    found[Key(item["PK"]["S"], item["SK"]["S"])] = item
             unprocessed = answer.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
             attempt = attempt + 1 if unprocessed else 0
             left += unprocessed
@@ -406,8 +413,11 @@ class Table:
         limit: int | None = None,
         page: int | None = None,
         only: tuple[str, ...] | None = None,
+        kept: bool = False,
     ) -> Iterator[Item]:
         """Yield the items of a range in key order, or backward.
+
+        kept: whether those of branches in the trash are among them.
 
         limit: how many items to yield at most.
         page: how many items the first request reads, if the caller may need fewer than all. Each
@@ -416,7 +426,7 @@ class Table:
         """
         start: Item | None = None
         sort_key = schema.ENTRY_SORT_KEY if of.by_conversation else schema.SORT_KEY
-        read = [] if only is None else dict.fromkeys(["PK", schema.SORT_KEY, sort_key, *only])
+        read = [] if only is None else dict.fromkeys(["PK", schema.SORT_KEY, sort_key, *only, items.KEPT])
         wanted = {f"#{at}": name for at, name in enumerate(read)}
         while True:
             at_once = min((n for n in (page, limit) if n is not None), default=None)
@@ -439,8 +449,9 @@ class Table:
                 **({"ExclusiveStartKey": start} if start else {}),
             )
             for item in answer["Items"]:
-                yield item
-                limit = None if limit is None else limit - 1
+                if kept or items.KEPT not in item:
+                    yield item
+                    limit = None if limit is None else limit - 1
             start = answer.get("LastEvaluatedKey")
             if start is None or limit == 0:
                 return
@@ -461,11 +472,16 @@ class Table:
 
         Eventually consistent, as `newest_trees`.
         """
-        found: list[ListKey] = []
+        return [place for place, _ in self.oldest_trashed(of, limit=limit)]
+
+    def oldest_trashed(self, of: SortRange, *, limit: int) -> list[tuple[ListKey, Key]]:
+        """Return the same places in that index, each with the key of the item: GROUP or GONE."""
+        found: list[tuple[ListKey, Key]] = []
         start: Item | None = None
         while True:
             answer = self._trees(of, limit - len(found), True, start)
-            found += [keys.list_key(item[schema.TREE_SORT_KEY]["S"]) for item in answer["Items"]]
+            rows = answer["Items"]
+            found += [(keys.list_key(row[schema.TREE_SORT_KEY]["S"]), items.key(row)) for row in rows]
             start = answer.get("LastEvaluatedKey")
             if start is None or len(found) == limit:
                 return found

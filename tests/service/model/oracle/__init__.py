@@ -17,7 +17,7 @@ from tests.service.model.oracle.refusals import FORBIDDEN, INVALID, NOT_CHOSEN
 from tests.service.model.oracle.repeats import aside, made_by, meaning
 from tests.service.model.oracle.search import Search
 from tests.service.model.oracle.sharing import Sharing
-from tests.service.model.oracle.trees import Conversation
+from tests.service.model.oracle.views import Conversation
 from tests.service.model.oracle.whole_copies import WholeCopies
 from tests.service.model.oracle.world import LEVELS
 

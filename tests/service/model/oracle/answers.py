@@ -5,7 +5,7 @@ from tests.service.model.oracle.conversations import Conversations
 from tests.service.model.oracle.entries import Entries
 from tests.service.model.oracle.logs import END, STOP, Log
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
-from tests.service.model.oracle.trees import Conversation
+from tests.service.model.oracle.views import Conversation
 
 ELSEWHERE = {"upToEntryId", "beforeCursor", "allForks", "forks"}
 """With these a page does not show the answer at the end of the view."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tests.service.model.asking import Caller, Json, Outcome, Request, is_history, require
 from tests.service.model.oracle.refusals import NOT_CHOSEN, NOT_FOUND
-from tests.service.model.oracle.trees import Entry
+from tests.service.model.oracle.views import Entry
 from tests.service.model.oracle.world import World
 
 IN_ENTRY = ("id", "contentType", "size")

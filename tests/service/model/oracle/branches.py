@@ -5,7 +5,8 @@ import re
 from tests.service.model.asking import Json, Outcome, Request, is_history, require
 from tests.service.model.oracle.making import Making
 from tests.service.model.oracle.refusals import CONFLICT, INVALID
-from tests.service.model.oracle.trees import Conversation, Entry, oldest_first
+from tests.service.model.oracle.trees import oldest_first
+from tests.service.model.oracle.views import Conversation, Entry
 
 
 class Branches(Making):

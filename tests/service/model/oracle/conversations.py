@@ -3,7 +3,8 @@
 from tests.service.model.asking import Json, Outcome, Request, require
 from tests.service.model.oracle.deleting import Deleting
 from tests.service.model.oracle.refusals import CONFLICT, INVALID, NOT_CHOSEN
-from tests.service.model.oracle.trees import SAID, Conversation, Tree
+from tests.service.model.oracle.trees import Tree
+from tests.service.model.oracle.views import SAID, Conversation
 from tests.service.model.oracle.world import used_at
 
 
@@ -79,7 +80,7 @@ class Conversations(Deleting):
 
     def promote_conversation(self, r: Request, _chosen: Json) -> Outcome:
         opened = self._opened(r, minimum="writer")
-        opened.tree.current = opened
+        opened.tree.promote(opened)
         return 204, None
 
     def list_forks(self, r: Request, _chosen: Json) -> Outcome:

@@ -5,7 +5,7 @@ from tests.service.model.oracle.branches import Branches, common, end_of_turn, i
 from tests.service.model.oracle.lists import group_turns, latest_epoch
 from tests.service.model.oracle.making import KEPT
 from tests.service.model.oracle.refusals import FORBIDDEN, INVALID
-from tests.service.model.oracle.trees import Conversation, Entry
+from tests.service.model.oracle.views import Conversation, Entry
 
 OF_THE_ORIGINAL = {"usage", "key", "mergedFromConversationId", "mergedUpToEntryId"}
 """What a copy does not have of its original."""

@@ -6,7 +6,7 @@ from tests.service.model.oracle.lines import as_line
 from tests.service.model.oracle.lists import group_turns, latest_epoch, place_of, require_based
 from tests.service.model.oracle.logs import Logs
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_FOUND
-from tests.service.model.oracle.trees import Conversation, Entry
+from tests.service.model.oracle.views import Conversation, Entry
 
 
 class Entries(Logs):

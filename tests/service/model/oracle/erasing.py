@@ -50,7 +50,8 @@ def empty(tree: Tree, user: str, pseudonym: str) -> None:
 
     A title that somebody chose goes, too, if a text would give it: earlier versions kept no author.
     """
-    entries = [entry for entry in tree.entries() if entry["userId"] == user]
+    kept = [c for c in tree.all if c.is_trashed or not c.is_removed]
+    entries = [entry for c in kept for entry in c.view() if entry["userId"] == user]
     titles = [text[:40] for text in map(text_of, entries) if text]
     for c in tree.all:
         if c.titled_by == user or (not c.titled_by and c.said.get("title") in titles):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from tests.service.model.asking import Caller, Json, Outcome, Request, require
 from tests.service.model.oracle.entries import Entries
 from tests.service.model.oracle.refusals import CONFLICT, INVALID, NOT_CHOSEN, NOT_FOUND
-from tests.service.model.oracle.trees import Conversation
+from tests.service.model.oracle.views import Conversation
 
 SHOWN = ("id", "createdAt", "agentId", "contentType", "content", "attachments", "erased", "alternatives")
 """What readers see of an entry, beside its author where they may."""
@@ -43,7 +43,7 @@ class Links(Entries):
 
     def list_links(self, r: Request, _chosen: Json) -> Outcome:
         opened = self._opened(r, minimum="manager")
-        said = [one.said for one in self.links.values() if one.to.tree is opened.tree and self._is_open(one)]
+        said = [one.said for one in self.links.values() if one.to.tree is opened.tree and self._is_kept(one)]
         return 200, sorted(said, key=lambda one: (one["createdAt"], one["id"]))
 
     def delete_link(self, r: Request, _chosen: Json) -> Outcome:
@@ -51,7 +51,7 @@ class Links(Entries):
         found = [
             secret
             for secret, one in self.links.items()
-            if one.said["id"] == r.given["linkId"] and one.to.tree is opened.tree and self._is_open(one)
+            if one.said["id"] == r.given["linkId"] and one.to.tree is opened.tree and self._is_kept(one)
         ]
         require(found, *NOT_FOUND)
         del self.links[found[0]]
@@ -87,6 +87,10 @@ class Links(Entries):
 
     def _is_open(self, link: Link) -> bool:
         return self.conversations.get(link.to.id) is link.to
+
+    def _is_kept(self, link: Link) -> bool:
+        """Tell whether it leads somewhere, or will when its branch is restored."""
+        return link.to.is_trashed or self._is_open(link)
 
     def _shown_by(self, r: Request, link: Link) -> Conversation:
         shown = self.conversations.get(r.given.get("conversationId", link.to.id))

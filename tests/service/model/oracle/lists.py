@@ -2,7 +2,7 @@
 
 from tests.service.model.asking import Json, comparable, is_history, require
 from tests.service.model.oracle.refusals import CONFLICT
-from tests.service.model.oracle.trees import Entry
+from tests.service.model.oracle.views import Entry
 
 
 def place_of(entry_id: str, whole: list[Json]) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tests.service.model.asking import Json, Request, is_history, require
 from tests.service.model.oracle.making import Making
 from tests.service.model.oracle.refusals import CONFLICT, NOT_FOUND
-from tests.service.model.oracle.trees import Conversation, Entry
+from tests.service.model.oracle.views import Conversation, Entry
 
 STOP, END = "stop", "end"
 

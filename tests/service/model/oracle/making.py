@@ -15,7 +15,8 @@ from tests.service.model.oracle.attachments import Attachments
 from tests.service.model.oracle.lists import latest_epoch
 from tests.service.model.oracle.pointers import Pointers
 from tests.service.model.oracle.refusals import FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
-from tests.service.model.oracle.trees import SAID, Conversation, Entry, Tree
+from tests.service.model.oracle.trees import Tree
+from tests.service.model.oracle.views import SAID, Conversation, Entry
 
 KEPT = (
     *("agentId", "contentType", "content", "usage", "key", "metadata"),
@@ -45,7 +46,7 @@ class Making(Attachments, Pointers):
     def _point_at(self, r: Request, to: Conversation, *, is_new: bool) -> None:
         """Let a conversation become the current branch, and take a name if it is new."""
         if r.given.get("promote"):
-            to.tree.current = to
+            to.tree.promote(to)
         if is_new:
             self._move_name(r, to)
 

@@ -3,7 +3,7 @@
 from tests.service.model.asking import Json, Outcome, Request, is_history, require
 from tests.service.model.oracle.links import Links
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, NOT_CHOSEN, NOT_FOUND
-from tests.service.model.oracle.trees import Entry
+from tests.service.model.oracle.views import Entry
 
 
 class Notes(Links):

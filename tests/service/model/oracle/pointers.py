@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tests.service.model.asking import Json, Request, require
 from tests.service.model.oracle.refusals import CONFLICT
-from tests.service.model.oracle.trees import Conversation
+from tests.service.model.oracle.views import Conversation
 from tests.service.model.oracle.world import World
 
 

@@ -1,7 +1,7 @@
 """What of a request counts where one with the same Idempotency-Key comes."""
 
 from tests.service.model.asking import Json, Outcome, Request
-from tests.service.model.oracle.trees import SAID
+from tests.service.model.oracle.views import SAID
 
 
 def aside(r: Request) -> set[str]:

@@ -6,7 +6,8 @@ from decimal import Decimal
 
 from tests.service.model.asking import Json, Outcome, Request, is_history, require, texts_of
 from tests.service.model.oracle.lines import as_line, tools_in
-from tests.service.model.oracle.trees import Conversation, Entry, Tree
+from tests.service.model.oracle.trees import Tree
+from tests.service.model.oracle.views import Conversation, Entry
 from tests.service.model.oracle.world import World
 
 

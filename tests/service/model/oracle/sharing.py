@@ -3,7 +3,8 @@
 from tests.service.model.asking import Json, Outcome, Request, require
 from tests.service.model.oracle.notes import Notes
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, INVALID, NOT_CHOSEN, NOT_FOUND
-from tests.service.model.oracle.trees import Conversation, Tree
+from tests.service.model.oracle.trees import Tree
+from tests.service.model.oracle.views import Conversation
 from tests.service.model.oracle.world import LEVELS
 
 GRANTS = {"owner": {"manager", "writer", "reader"}, "manager": {"writer", "reader"}}

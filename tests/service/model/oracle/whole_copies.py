@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 
 from tests.service.model.asking import Json, Outcome, Request, is_history, require
 from tests.service.model.oracle.copies import Copies
-from tests.service.model.oracle.trees import Conversation, Entry, Tree
+from tests.service.model.oracle.trees import Tree
+from tests.service.model.oracle.views import Conversation, Entry
 
 TOO_LARGE = 413, "payload_too_large"
 STAYS = ("usage", "copiedFromConversationId", "copiedFromEntryId")

@@ -2,7 +2,8 @@
 
 from tests.service.model.asking import Json, Refusal, Request, is_history, require
 from tests.service.model.oracle.refusals import CONFLICT, FORBIDDEN, NOT_CHOSEN
-from tests.service.model.oracle.trees import SAID, Conversation, Entry, Tree, oldest_first
+from tests.service.model.oracle.trees import Tree, oldest_first
+from tests.service.model.oracle.views import SAID, Conversation, Entry
 
 LEVELS = (None, "reader", "writer", "manager", "owner")
 
@@ -10,7 +11,7 @@ LEVELS = (None, "reader", "writer", "manager", "owner")
 class World:
     """The conversations that exist. gone: the ids of deleted conversations, each with its tree.
 
-    days: for how long a deleted tree is in the trash. trashed: the conversations that are there.
+    days: for how long what is deleted is in the trash. trashed: the conversations that are there.
     pins: by user, the trees that they have pinned, in their order; also those that are gone.
     notes: by the id of the entry, as they are shown.
     entries_max: entries that a conversation may count; 0: any number.
@@ -20,8 +21,8 @@ class World:
         self.days = self.entries_max = 0
         self.conversations: dict[str, Conversation] = {}
         self.trashed: dict[str, Conversation] = {}
-        self.deleted_at: dict[Tree, str] = {}
-        """When trees in the trash were deleted, as far as the service has told."""
+        self.deleted_at: dict[Tree | Conversation, str] = {}
+        """When trees and branches in the trash were deleted, as far as the service has told."""
         self.gone: dict[str, Tree] = {}
         self.pins: dict[str, list[Tree]] = {}
         self.notes: dict[str, list[Json]] = {}
@@ -34,7 +35,7 @@ class World:
     @property
     def kept(self) -> list[Tree]:
         """The live trees, then those in the trash."""
-        return self.trees + list(dict.fromkeys(c.tree for c in self.trashed.values()))
+        return list(dict.fromkeys([*self.trees, *(c.tree for c in self.trashed.values())]))
 
     def _all(self) -> list[Conversation]:
         return list(self.conversations.values())
@@ -69,6 +70,9 @@ class World:
 
     def _close(self, c: Conversation) -> None:
         self.gone[c.id] = (self.conversations.pop(c.id, None) or self.trashed.pop(c.id)).tree
+        if c.is_trashed:
+            c.is_trashed = False
+            return
         c.tree.deleted_with = None
         c.tree.remove(c)
 
@@ -89,7 +93,9 @@ class World:
         return any(conversation_id in some for some in (self.conversations, self.trashed, self.gone))
 
     def _require_free(self, conversation_id: str) -> None:
-        reason = "deleted_recently" if conversation_id in self.gone else "id_in_use"
+        trashed = self.trashed.get(conversation_id)
+        is_gone = conversation_id in self.gone or (trashed is not None and trashed.is_trashed)
+        reason = "deleted_recently" if is_gone else "id_in_use"
         require(not self._is_used(conversation_id), *CONFLICT, reason=reason)
 
     def _shown_to(self, r: Request, c: Conversation) -> list[Entry]:

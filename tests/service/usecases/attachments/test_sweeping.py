@@ -245,8 +245,8 @@ def test_jobs_with_a_worker_are_in_no_other_ones_way(
     at, until = (ids.timestamp((clock.now_s + later_s) * 1000) for later_s in (0, 900))
     trees = [ids.fresh_id(number, 1) for number in range(5)]
     for number, tree in enumerate(trees):
-        held = {"leased_until": until} if number < 3 else {}
-        store.put(items.job_item(JobKind.DELETION, tree, created_at=at, **held))
+        held = until if number < 3 else items.FREE
+        store.put(items.job_item(JobKind.DELETION, tree, created_at=at, leased_until=held))
     sweep(service.table, mailbox.queue)
     assert {one.group_id for one in mailbox.messages} == set(trees[3:])
     mailbox.take()

@@ -13,7 +13,7 @@ from forklore_service.domain.tree import Group, State
 from forklore_service.errors import ConflictError, ForbiddenError, NotFoundError
 from forklore_service.storage.table import Table
 from forklore_service.usecases.background.sweeper import sweep
-from forklore_service.usecases.deletion import trash
+from forklore_service.usecases.deletion import trash, tree_trash
 from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.deletion.retention import delete_unused
 from forklore_service.usecases.deletion.tree_deletion import delete_conversation
@@ -100,7 +100,7 @@ def listed(store: Store, user: str = "ann", limit: int = 100) -> list[str]:
     found, after = [], None
     while True:
         page = trash_list.list_trash(store.process(), user_id=user, after=after, limit=limit)
-        found += [one.group.group_id for one in page.rows]
+        found += [one.conversation_id for one in page.rows]
         if (after := page.resume) is None:
             return found
 
@@ -316,7 +316,7 @@ def test_what_was_restored_begins_its_retention_anew(store: Store) -> None:
 def test_a_wide_tree_is_shut_and_opened_in_several_transactions(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trash, "HEADS_AT_ONCE", 3)
+    monkeypatch.setattr(tree_trash, "HEADS_AT_ONCE", 3)
     say(store.process(), ROOT, "a")
     for number in range(60, 70):
         fork(store.process(), ROOT, conversation(number))

@@ -38,7 +38,7 @@ class Wide:
             "children": items.number(CONVERSATIONS),
             "rewriting": items.text("ann"),
         }
-        monkeypatch.setattr(table, "items_at", lambda _wanted: {keys.group(ROOT): group})
+        monkeypatch.setattr(table, "items_at", lambda _wanted, **_: {keys.group(ROOT): group})
         monkeypatch.setattr(table, "try_commit", self._commit)
         monkeypatch.setattr(table, "_query", self._query)
 

@@ -22,16 +22,16 @@ def register(app: typer.Typer) -> None:
         empty: Annotated[bool, typer.Option("--empty", help="Delete all of it for good.")] = False,
         yes: Yes = False,
     ) -> int | None:
-        """List the fork trees that you have deleted and can restore, the last deleted first.
+        """List the fork trees and branches that you can restore, the last deleted first.
 
         `forklore undelete` restores one. `forklore rm --for-good` deletes one for good.
         """
         trashed = sorted(shell.client.trash(), key=lambda one: one.deleted_at, reverse=True)
         if empty:
-            if not is_sure(f"Delete {len(trashed)} trees for good?", yes=yes):
+            if not is_sure(f"Delete {len(trashed)} for good?", yes=yes):
                 return NO
             for one in trashed:
-                shell.client.conversation(one.id).delete_tree(for_good=True)
+                shell.client.api.delete_conversation(one.id, scope=one.scope, for_good=True)
         for one in trashed:
             if shell.out.is_json:
                 shell.out.result(one)
@@ -54,8 +54,8 @@ def register(app: typer.Typer) -> None:
         """Take back your last deletion, promotion, new title, or move of a name.
 
         It is what the command line did last on this machine, for this service and user; once more
-        takes back what was done before that. What somebody has changed since stays as it is. A
-        deleted branch does not come back, and of trees only what `forklore trash` lists.
+        takes back what was done before that. What somebody has changed since stays as it is. Of
+        what was deleted, only a tree comes back; `forklore undelete` restores a branch.
         """
         from forklore.cli.undoing import take_back
 

@@ -95,17 +95,17 @@ class Methods:
     ) -> None:
         """Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 
-        Every tree started from what is deleted goes with it. The tree is for the owner, who
-        can restore it while it is in the trash; `for_good` takes it out, or never puts it
-        there. A branch is for managers, and cannot be restored: other branches keep what they
-        inherited from it. Deleting the last branch is deleting the tree. 202 says that
-        closing a very wide tree goes on in the background. An id cannot be used again for 30
-        days after its tree has left the trash.
+        Every tree started from what is deleted goes with it. The tree is for the owner, a
+        branch for managers: other branches keep what they inherited from it. Either can be
+        restored while it is in the trash; `for_good` takes it out, or never puts it there.
+        Deleting the last branch is deleting the tree. 202 says that closing a very wide tree
+        goes on in the background. An id cannot be used again for 30 days after its tree has
+        left the trash.
         """
 
     @operation("GET", "/v1/trash", results.TrashPage.of)
     def list_trash(self, **given: Unpack[arguments.ListTrash]) -> results.TrashPage:
-        """List the fork trees that you have deleted and can restore, the newest tree first.
+        """List the fork trees and branches that you can restore, those of the newest tree first.
 
         What went only with the conversation that had started it comes back with that, and is
         not listed. A page may be short, even empty: only an `after_cursor` of null ends the
@@ -116,11 +116,13 @@ class Methods:
         "POST", "/v1/conversations/{conversationId}/restore", results.ConversationDetails.of, has_body=False
     )
     def restore_conversation(self, conversation_id: str) -> results.ConversationDetails:
-        """Restore the deleted fork tree of a conversation, with all that was deleted with it.
+        """Restore a deleted branch, or the fork tree of a conversation, with all that went with
+        it.
 
-        For the owner. Members, names, lists and attachments are as they were, and its
-        retention begins anew. A conversation that is not deleted is answered as it is. What
-        had been started by a conversation comes back after that one.
+        For the owner; a branch for whoever may delete it. Members, names, lists and
+        attachments are as they were, and a tree's retention begins anew. A conversation that
+        is not deleted is answered as it is. What had been started by a conversation comes
+        back after that one.
         """
 
     @operation(
@@ -768,12 +770,12 @@ class Methods:
     ) -> None:
         """Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 
-        Every tree started from what is deleted goes with it. The tree is for the owner, who
-        can restore it while it is in the trash; `for_good` takes it out, or never puts it
-        there. A branch is for managers, and cannot be restored: other branches keep what they
-        inherited from it. Deleting the last branch is deleting the tree. 202 says that
-        closing a very wide tree goes on in the background. An id cannot be used again for 30
-        days after its tree has left the trash.
+        Every tree started from what is deleted goes with it. The tree is for the owner, a
+        branch for managers: other branches keep what they inherited from it. Either can be
+        restored while it is in the trash; `for_good` takes it out, or never puts it there.
+        Deleting the last branch is deleting the tree. 202 says that closing a very wide tree
+        goes on in the background. An id cannot be used again for 30 days after its tree has
+        left the trash.
         """
 
     @operation(
@@ -787,9 +789,10 @@ class Methods:
     ) -> results.AdminConversation:
         """Restore the deleted fork tree of any conversation.
 
-        For the owner. Members, names, lists and attachments are as they were, and its
-        retention begins anew. A conversation that is not deleted is answered as it is. What
-        had been started by a conversation comes back after that one.
+        For the owner; a branch for whoever may delete it. Members, names, lists and
+        attachments are as they were, and a tree's retention begins anew. A conversation that
+        is not deleted is answered as it is. What had been started by a conversation comes
+        back after that one.
         """
 
     @operation("DELETE", "/v1/admin/names", nothing)

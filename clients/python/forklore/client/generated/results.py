@@ -101,14 +101,15 @@ class ConversationPage(Value):
 
 @result
 class Trashed(Value):
-    """A deleted fork tree that can be restored, as its current branch.
+    """A deleted fork tree that can be restored, as its current branch, or a branch of a live
+    tree.
 
-    `keptUntil`: when it is
-    removed, if nobody restores it before."""
+    `keptUntil`: when it is removed, if nobody restores it before."""
 
     INNER: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"id": an_id}
 
     id: str
+    scope: Literal["tree", "branch"]
     title: str | None
     owner_user_id: str
     created_at: str

@@ -100,10 +100,10 @@ def set_scores(request: CheckedRequest) -> None:
 def delete_conversation(request: CheckedRequest) -> Answer[None]:
     """Delete the conversation's whole fork tree, or with `scope=branch` this branch alone.
 
-    Every tree started from what is deleted goes with it. The tree is for the owner, who can
-    restore it while it is in the trash; `forGood` takes it out, or never puts it there. A branch is
-    for managers, and cannot be restored: other branches keep what they inherited from it. Deleting
-    the last branch is deleting the tree. 202 says that closing a very wide tree goes on in the
+    Every tree started from what is deleted goes with it. The tree is for the owner, a branch for
+    managers: other branches keep what they inherited from it. Either can be restored while it is in
+    the trash; `forGood` takes it out, or never puts it there. Deleting the last branch is deleting
+    the tree. 202 says that closing a very wide tree goes on in the
     background. An id cannot be used again for 30 days after its tree has left the trash.
     """
     query: conversation_requests.DeleteConversation = request.query
@@ -121,7 +121,7 @@ def delete_conversation(request: CheckedRequest) -> Answer[None]:
 
 
 def list_trash(request: CheckedRequest) -> answers.TrashPage:
-    """List the fork trees that you have deleted and can restore, the newest tree first.
+    """List the fork trees and branches that you can restore, those of the newest tree first.
 
     What went only with the conversation that had started it comes back with that, and is not
     listed. A page may be short, even empty: only an `afterCursor` of null ends the list.
@@ -146,11 +146,11 @@ def page_of_trash(request: CheckedRequest, user_id: str, resource: str) -> answe
 
 
 def restore_conversation(request: CheckedRequest) -> answers.Conversation:
-    """Restore the deleted fork tree of a conversation, with all that was deleted with it.
+    """Restore a deleted branch, or the fork tree of a conversation, with all that went with it.
 
-    For the owner. Members, names, lists and attachments are as they were, and its retention begins
-    anew. A conversation that is not deleted is answered as it is. What had been started by a
-    conversation comes back after that one.
+    For the owner; a branch for whoever may delete it. Members, names, lists and attachments are as
+    they were, and a tree's retention begins anew. A conversation that is not deleted is answered as
+    it is. What had been started by a conversation comes back after that one.
     """
     details = trash.restore_conversation(
         request.table,

@@ -18,6 +18,8 @@ IS_NEW = "attribute_not_exists(PK)"
 IS_THERE = "attribute_exists(PK)"
 IS_OPEN = "attribute_exists(#last)"
 """A HEAD is there, and its tree is not in the trash."""
+IS_NOT_KEPT = "attribute_not_exists(#kept)"
+"""A HEAD or a TREE is not that of a branch in the trash."""
 _NAME = re.compile(r"#(\w+)")
 
 

@@ -67,7 +67,8 @@ def end(
 
     The same transaction puts the end of its log. last, owner: as of `begin`.
     """
-    condition, values = "#answer = :answer", {":answer": text(answer_id)}
+    condition = f"#answer = :answer AND {action.IS_NOT_KEPT}"
+    values = {":answer": text(answer_id)}
     condition += _still(values, last=last, owner=owner)
     return action.update(
         ActionKind.ANSWER_HEAD,

@@ -8,7 +8,7 @@ from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Conversation, Head, Metrics, Tip, Words
 from forklore_service.storage import items
 from forklore_service.storage.actions import action
-from forklore_service.storage.actions.action import IS_OPEN, IS_THERE, Action, ActionKind
+from forklore_service.storage.actions.action import IS_NOT_KEPT, IS_OPEN, IS_THERE, Action, ActionKind
 from forklore_service.storage.items import number, text
 
 RETIRED_SECONDS = 30 * 24 * 3600
@@ -282,15 +282,16 @@ def check_exists(group_id: str, conversation_id: str, *, last: EntryId | None = 
     return _check_head(ActionKind.NAMED_HEAD, group_id, conversation_id, last)
 
 
-def check_not_removed(conversation: Conversation) -> Action:
+def check_not_removed(conversation: Conversation, *, starts: bool = False) -> Action:
     """Check that a conversation of a live tree was not removed.
 
-    TREE is there as long as HEAD is, and no append writes to it.
+    TREE is there as long as HEAD is, and no append writes to it. In the trash it has a mark. A fork
+    that comes late to that is as one that was made before. starts: whether a child is started.
     """
     return action.check(
         ActionKind.TREE,
         keys.tree_row(conversation.group_id, conversation.created_at, conversation.conversation_id),
-        IS_THERE,
+        f"{IS_THERE} AND {IS_NOT_KEPT}" if starts else IS_THERE,
         of=conversation.conversation_id,
     )
 
@@ -322,21 +323,90 @@ def remove(conversation: Conversation, *, answer_id: str | None) -> list[Action]
     answer_id: the answer that HEAD must still name; None: it must name none.
     The rest is for the worker.
     """
-    group_id, conversation_id = conversation.group_id, conversation.conversation_id
-    tree = keys.tree_row(group_id, conversation.created_at, conversation_id)
+    conv, head, tree = _keys_of(conversation)
     seen = f"{IS_OPEN} AND attribute_not_exists(#answer)" if answer_id is None else "#answer = :seen"
     return [
-        block_id(conversation_id, group_id),
+        block_id(conversation.conversation_id, conversation.group_id),
         action.delete(
             ActionKind.HEAD,
-            keys.head(group_id, conversation_id),
-            of=conversation_id,
+            head,
+            of=conversation.conversation_id,
             condition=seen,
             values={":seen": text(answer_id)} if answer_id is not None else {},
         ),
-        action.delete(ActionKind.CONVERSATION, keys.conversation(group_id, conversation_id)),
+        action.delete(ActionKind.CONVERSATION, conv),
         action.delete(ActionKind.TREE, tree),
     ]
+
+
+def remove_kept(conversation: Conversation) -> list[Action]:
+    """Delete HEAD, CONV and TREE of a branch that is in the trash.
+
+    The same transaction checks that it is.
+    """
+    conv, head, tree = _keys_of(conversation)
+    return [
+        action.delete(ActionKind.HEAD, head, of=conversation.conversation_id),
+        action.delete(ActionKind.CONVERSATION, conv),
+        action.delete(ActionKind.TREE, tree),
+    ]
+
+
+def keep(conversation: Conversation, *, at: str) -> list[Action]:
+    """Hide HEAD, CONV and TREE of a branch that is open, and block its id: it is in the trash.
+
+    HEAD names no owner there, because no transfer would change that.
+    """
+    conv, head, tree = _keys_of(conversation)
+    mark, marked = "#kept = :kept", {":kept": text(at)}
+    return [
+        block_id(conversation.conversation_id, conversation.group_id),
+        action.update(
+            ActionKind.HEAD,
+            head,
+            f"SET #shut = #last, {mark} REMOVE #last, #owner",
+            of=conversation.conversation_id,
+            condition=IS_OPEN,
+            values=marked,
+        ),
+        action.update(ActionKind.CONVERSATION, conv, f"SET {mark}", values=marked),
+        action.update(ActionKind.TREE, tree, f"SET {mark}", values=marked),
+    ]
+
+
+def bring_back(conversation: Conversation, *, owner: str, nonce: str) -> list[Action]:
+    """Show HEAD, CONV and TREE of a branch in the trash again, as they were, and its id.
+
+    If HEAD is still shut and the version of the tree is the one that was read, as the same
+    transaction checks, the branch is there since that removal. owner: the tree's as it is now.
+    """
+    conv, head, tree = _keys_of(conversation)
+    mark = "REMOVE #kept"
+    return [
+        action.put(
+            ActionKind.POINTER, items.pointer_item(conversation, nonce), of=conversation.conversation_id
+        ),
+        action.update(
+            ActionKind.HEAD,
+            head,
+            f"SET #last = #shut, #owner = :owner {mark}, #shut",
+            of=conversation.conversation_id,
+            condition="attribute_exists(#shut)",
+            values={":owner": text(owner)},
+        ),
+        action.update(ActionKind.CONVERSATION, conv, mark),
+        action.update(ActionKind.TREE, tree, mark),
+    ]
+
+
+def _keys_of(conversation: Conversation) -> tuple[Key, Key, Key]:
+    """Return the keys of CONV, HEAD and TREE."""
+    group_id, conversation_id = conversation.group_id, conversation.conversation_id
+    return (
+        keys.conversation(group_id, conversation_id),
+        keys.head(group_id, conversation_id),
+        keys.tree_row(group_id, conversation.created_at, conversation_id),
+    )
 
 
 def delete_head(group_id: str, conversation_id: str) -> Action:

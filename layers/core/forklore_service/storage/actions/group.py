@@ -9,7 +9,7 @@ from forklore_service.domain.keys import Key
 from forklore_service.domain.model import Conversation, Head, JobKind, StartedBy
 from forklore_service.domain.tree import KEPT, Group, Member, MemberChange, State
 from forklore_service.storage import items, schema
-from forklore_service.storage.actions import action, job
+from forklore_service.storage.actions import action, job, remnant
 from forklore_service.storage.actions import conversation as conversation_actions
 from forklore_service.storage.actions import member as member_parts
 from forklore_service.storage.actions.action import IS_NEW, IS_THERE, Action, ActionKind, Values
@@ -376,33 +376,54 @@ def _current_as_read(tree: Group) -> tuple[str, Values]:
     return "#current = :current", {":current": text(tree.promoted)}
 
 
-def remove_branch(tree: Group, *, current: str | None, at: str) -> Action:
+def remove_branch(tree: Group, *, current: str | None, at: str, trashes: bool = False) -> Action:
     """Count a branch less in a tree that is live and unchanged in what the removal depends on.
 
     The version must be unchanged, because the caller may no longer be the owner, or even a member.
     The tree must count as many children as when it was read: the branch may have started one since
     then. current: the new current branch, if the removed one was it. at: the time now.
+    trashes: whether the branch goes into the trash.
     """
-    is_current_as_read, values_as_read = _current_as_read(tree)
     change = "ADD #conversations :less, #version :one SET #usedAt = :at"
-    values = {
-        ":less": number(-1),
-        ":one": number(1),
-        ":at": text(at),
-        ":children": number(tree.children),
-        **_live_as_read(tree),
-        **values_as_read,
-    }
+    values = {":less": number(-1), ":one": number(1), ":at": text(at)}
+    if trashes:
+        change = change.replace(" SET", ", #trashedBranches :one SET")
+    return _count_branch(tree, change, values, current)
+
+
+def restore_branch(tree: Group, *, current: str | None, at: str) -> Action:
+    """Count a branch more in a tree that is live and unchanged, as for its removal.
+
+    current: the branch, if it becomes the current one again. at: the time now.
+    """
+    change = "ADD #conversations :one, #version :one, #trashedBranches :less SET #usedAt = :at"
+    values = {":less": number(-1), ":one": number(1), ":at": text(at)}
+    return _count_branch(tree, change, values, current)
+
+
+def _count_branch(tree: Group, change: str, values: Values, current: str | None) -> Action:
+    is_current_as_read, values_as_read = _current_as_read(tree)
     if current is not None:
         change += ", #current = :next REMOVE #promotedBy"
-        values[":next"] = text(current)
+        values = {**values, ":next": text(current)}
     return action.update(
         ActionKind.GROUP,
         keys.group(tree.group_id),
         change,
         condition=f"{_IS_LIVE_AS_READ} AND {is_current_as_read} AND #children = :children",
-        values=values,
+        values={
+            **values,
+            **_live_as_read(tree),
+            **values_as_read,
+            ":children": number(tree.children),
+        },
     )
+
+
+def empty_branch(group_id: str) -> Action:
+    """Count a branch less in the trash of a tree. The same transaction checks that it is there."""
+    change, values = "ADD #trashedBranches :less", {":less": number(-1)}
+    return action.update(ActionKind.GROUP, keys.group(group_id), change, values=values)
 
 
 def uncount_child(parent_group_id: str) -> Action:
@@ -638,27 +659,38 @@ def mark_trashed(
     )
 
 
-def trash_child(child_id: str, parent: Group) -> list[Action]:
-    """Put a child into the trash with what started it, if that is still there as it was read.
+def trash_child(child_key: Key, parent: Group) -> list[Action]:
+    """Put a child into the trash with the tree that started it, if that is there as it was read.
+
+    If the branch that started it was removed before, the child is left to that removal.
+    """
+    started_by, child = keys.in_child(child_key.sort)
+    is_not_removed = remnant.check(parent.group_id, started_by, is_there=False)
+    return [
+        trash_with(child.conversation_id, at=parent.trashed_at or ""),
+        _check_trashed(ActionKind.PARENT_GROUP, parent),
+        *([is_not_removed] if parent.trashed_branches else []),
+    ]
+
+
+def trash_with(child_id: str, *, at: str) -> Action:
+    """Put a child into the trash with what started it, which went there at that time.
 
     So is a child that went there with an earlier deletion, whose restoring has not come to it.
     """
-    return [
-        action.update(
-            ActionKind.GROUP,
-            keys.group(child_id),
-            f"SET #state = :trashed, #trashedAt = :at, #cascaded = :yes {_UNLISTED}",
-            condition="#state IN (:live, :restoring) OR (#state = :trashed AND #cascaded = :yes)",
-            values={
-                ":live": text(State.LIVE),
-                ":restoring": text(State.RESTORING),
-                ":trashed": text(State.TRASHED),
-                ":at": text(parent.trashed_at or ""),
-                ":yes": {"BOOL": True},
-            },
-        ),
-        _check_trashed(ActionKind.PARENT_GROUP, parent),
-    ]
+    return action.update(
+        ActionKind.GROUP,
+        keys.group(child_id),
+        f"SET #state = :trashed, #trashedAt = :at, #cascaded = :yes {_UNLISTED}",
+        condition="#state IN (:live, :restoring) OR (#state = :trashed AND #cascaded = :yes)",
+        values={
+            ":live": text(State.LIVE),
+            ":restoring": text(State.RESTORING),
+            ":trashed": text(State.TRASHED),
+            ":at": text(at),
+            ":yes": {"BOOL": True},
+        },
+    )
 
 
 def check_trashed(tree: Group) -> Action:

@@ -3,7 +3,7 @@
 from forklore_service.domain import keys
 from forklore_service.domain.keys import Key
 from forklore_service.domain.model import JobKind
-from forklore_service.domain.tree import Job
+from forklore_service.domain.tree import Job, Moves
 from forklore_service.storage import items
 from forklore_service.storage.actions import action
 from forklore_service.storage.actions.action import Action, ActionKind
@@ -19,12 +19,15 @@ def put(kind: JobKind, group_id: str, *, at: str, due: str | None = None) -> Act
     return action.put(ActionKind.JOB, item, of=items.key(item).sort)
 
 
-def put_prune(group_id: str, conversation_id: str, *, at: str, nonce: str) -> Action:
+def put_prune(
+    group_id: str, conversation_id: str, *, at: str, nonce: str, moves: Moves | None = None
+) -> Action:
     """Note that a removed branch is to be pruned, whether it is noted already or not.
 
     nonce: a new one, so that a worker which has looked at the branch before keeps the job.
+    moves: not that, but what it has started is to be moved.
     """
-    item = items.job_item(JobKind.PRUNE, group_id, conversation_id, created_at=at, nonce=nonce)
+    item = items.job_item(JobKind.PRUNE, group_id, conversation_id, created_at=at, nonce=nonce, moves=moves)
     return action.put(ActionKind.JOB, item, of=items.key(item).sort)
 
 

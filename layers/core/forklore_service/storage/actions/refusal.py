@@ -99,5 +99,9 @@ class ConditionFailed(Exception):
         return items.part(item, now_s=now_s) if item else None
 
     def _item(self, kind: ActionKind) -> Item | None:
-        """Return what stands at the first action of the kind that refused."""
-        return next((item for action, item in self.failed.items() if action.kind is kind), None)
+        """Return what stands at the first action of the kind that refused.
+
+        That of a branch in the trash is none.
+        """
+        item = next((item for action, item in self.failed.items() if action.kind is kind), None)
+        return None if item and items.KEPT in item else item

@@ -107,7 +107,7 @@ def _prepare(
     around = [
         *record,
         actions.group.count_child(group),
-        actions.conversation.check_not_removed(parent.loaded.conversation),
+        actions.conversation.check_not_removed(parent.loaded.conversation, starts=True),
         *member,
         actions.group.put_child(child_key, start),
         *name_actions(table, request.name, conversation_id=child_id, nonce=nonce),

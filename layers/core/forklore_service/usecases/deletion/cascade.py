@@ -17,7 +17,7 @@ from forklore_service.storage.actions import ActionKind, ConditionFailed
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.closing_trees import close_tree, in_batches, retire_ids
-from forklore_service.usecases.deletion.trash import restore_tree, shut_tree
+from forklore_service.usecases.deletion.tree_trash import restore_tree, shut_tree
 from forklore_service.usecases.shared.answer_logs import AnswerRef, delete_log
 from forklore_service.usecases.shared.attachments import let_go, references_of
 

@@ -16,11 +16,14 @@ from forklore_service.storage import actions
 from forklore_service.storage.actions import ActionKind
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
+from forklore_service.usecases.deletion.branch_trash import move_children
 from forklore_service.usecases.deletion.cascade import ERASED_AT_ONCE, erase_entries, seconds_left
 from forklore_service.usecases.deletion.closing_trees import close_children, in_batches
 from forklore_service.usecases.shared.answer_logs import AnswerRef, delete_log
 from forklore_service.usecases.shared.optimistic import CHANGE, attempts
 
+TORN_SECONDS = 1
+"""How long a worker waits that has read a part of a transaction."""
 LOOKS_APART_SECONDS = 2.0
 """How far apart the two looks for what others show are; a transaction shows in milliseconds."""
 
@@ -36,6 +39,11 @@ def advance_prune(table: Table, queue: Queue, group_id: str, conversation_id: st
     remnant = found.remnant(group_id, conversation_id)
     if job is None or (group is not None and not group.is_kept):
         return None  # the deletion of the tree removes its jobs, too
+    if group is not None and job.moves is not None:
+        move_children(table, queue, job)
+        return None
+    if group is not None and remnant is not None and remnant.in_trash:
+        return TORN_SECONDS  # the job was put as it left the trash, and the read is older
     if group is None or remnant is None:
         gone = actions.remnant.check(group_id, conversation_id, is_there=False)
         table.try_commit([gone, actions.job.delete(JobKind.PRUNE, group_id, conversation_id)])
@@ -70,13 +78,15 @@ def _last_fork(table: Table, group_id: str, conversation_id: str, *, apart_s: fl
     """Return the record of a fork that shows the most of a removed branch; None if there is none.
 
     A removal moves the record of a fork from TREE to GONE, and a Query in the middle of that may
-    see neither. A fork is removed once. So one of two Queries, some seconds apart, sees its record.
+    see neither. A fork is removed for good once, and has both records while it is in the trash. So
+    one of two Queries, some seconds apart, sees its record.
     """
     last: ForkRecord | None = None
     for look in range(2):
         if look:
             table.wait(apart_s)
-        for record in table.read.fork_records(group_id, conversation_id, newest_first=True, limit=1):
+        rows = table.read.fork_records(group_id, conversation_id, newest_first=True, limit=1, kept=True)
+        for record in rows:
             last = record if last is None or record.stop >= last.stop else last
     return last
 
@@ -96,8 +106,9 @@ def _end(table: Table, queue: Queue, remnant: Remnant) -> None:
     """Remove the rest of a branch of which nobody shows anything, and its job at last.
 
     Others may show less now of the conversation that it left. If that one is a remnant, too, the
-    same transaction puts its job. The branch's id rests for 30 days from now on; the id of a root,
-    which is that of its tree, as long as the tree exists.
+    same transaction puts its job, unless it is in the trash: it is pruned after that. The branch's
+    id rests for 30 days from now on; the id of a root, which is that of its tree, as long as the
+    tree exists.
     """
     group_id, conversation_id = remnant.group_id, remnant.conversation_id
     for some in in_batches(table.read.context_keys(group_id, conversation_id), ERASED_AT_ONCE):
@@ -106,14 +117,18 @@ def _end(table: Table, queue: Queue, remnant: Remnant) -> None:
     owner = next_to_prune(remnant)
     for _ in attempts(table, CHANGE):
         found = table.get([keys.remnant(group_id, owner)] if owner else [])
-        is_next = owner is not None and found.remnant(group_id, owner) is not None
+        left = found.remnant(group_id, owner) if owner else None
+        is_next = left is not None and not left.in_trash
         rest = actions.conversation.retire_id(conversation_id, now_s=table.now_s())
         writes = [
             actions.remnant.delete(remnant),
             actions.job.delete(JobKind.PRUNE, group_id, conversation_id),
             *([] if remnant.is_root else [rest]),
-            *([actions.remnant.check(group_id, owner, is_there=is_next)] if owner else []),
         ]
+        if owner and left is not None and left.in_trash:
+            writes.append(actions.remnant.check_trashed(group_id, owner, nonce=left.nonce))
+        elif owner:
+            writes.append(actions.remnant.check(group_id, owner, is_there=is_next))
         if owner and is_next:
             writes.append(actions.job.put_prune(group_id, owner, at=table.now(), nonce=table.nonce()))
         if table.try_commit(writes) is None:

@@ -16,7 +16,7 @@ from forklore_service.storage.actions import Action
 from forklore_service.storage.queue import Queue
 from forklore_service.storage.table import Table
 from forklore_service.usecases.deletion.closing_trees import close_tree, tombstone
-from forklore_service.usecases.deletion.trash import end_trash, into_trash, shut_tree, trashed_group
+from forklore_service.usecases.deletion.tree_trash import end_trash, into_trash, shut_tree, trashed_group
 from forklore_service.usecases.shared.loading import LookUp, look_up
 from forklore_service.usecases.shared.optimistic import TOMBSTONE, attempts
 

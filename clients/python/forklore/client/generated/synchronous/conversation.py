@@ -789,7 +789,7 @@ class Conversation:
         """Delete this branch. Other branches keep what they show; with the last one the tree goes.
 
         A name that points here stays: the next append by it makes a new conversation. Return the
-        conversation by its id, as `delete_tree` does: a tree comes back, a single branch does not.
+        conversation by its id: its `restore` brings the branch back while it is in the trash.
         """
         return self._delete("branch", for_good=None)
 
