@@ -345,6 +345,22 @@ def test_a_tree_is_deleted_for_good_out_of_the_trash_after_one_is_asked(
         grown.main.restore()
 
 
+def test_a_branch_is_deleted_for_good_out_of_the_trash(page: Page, grown: Pond, watch: Watch) -> None:
+    watch.expect_status("404")
+    grown.side.delete()
+    page.get_by_role("button", name="Trash").click()
+    expect(dialog(page).get_by_role("list", name="Trash")).to_contain_text("a branch, deleted")
+    dialog(page).get_by_role("button", name="Delete for good…").click()
+    asked = page.get_by_role("dialog", name=re.compile("for good"))
+    expect(asked).to_contain_text("What no other branch shows of it")
+    asked.get_by_role("button", name="Delete for good", exact=True).click()
+
+    expect(dialog(page).get_by_text("There is nothing in it.")).to_be_visible()
+    with pytest.raises(NotFoundError):
+        grown.side.restore()
+    assert grown.main.details().title == "Pond"
+
+
 def test_a_child_whose_parent_is_in_the_trash_waits_for_it(
     page: Page, grown: Pond, api: Forklore, watch: Watch
 ) -> None:

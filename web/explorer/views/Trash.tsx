@@ -1,4 +1,4 @@
-// The trash: the deleted trees that one can restore, and until when.
+// The trash: the deleted trees and branches that one can restore, and until when.
 
 import { Trash2 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
@@ -41,17 +41,21 @@ function Trash({ app, close }: { app: App; close: () => void }) {
 			setProblem(error);
 		}
 	};
-	const remove = async ({ id, title }: Trashed) => {
+	const remove = async ({ id, scope, title }: Trashed) => {
 		const isGone = await ask(app, {
 			title: `Delete “${isolated(titleOf(title))}” for good?`,
-			explain: () => <p>All of its branches and entries are removed. Nobody can bring them back.</p>,
+			explain: () =>
+				scope === "branch" ? (
+					<p>What no other branch shows of it is removed. Nobody can bring it back.</p>
+				) : (
+					<p>All of its branches and entries are removed. Nobody can bring them back.</p>
+				),
 			confirm: "Delete for good",
 			cancel: "Keep it",
 			isBad: true,
 			run: (_, { signal }) =>
-				app.client
-					.conversation(id)
-					.deleteTree({ forGood: true, signal })
+				app.client.api
+					.deleteConversation({ conversationId: id, scope, forGood: true }, { signal })
 					.catch((error: unknown) => {
 						if (!(error instanceof NotFoundError)) throw error;
 					}),
@@ -63,7 +67,7 @@ function Trash({ app, close }: { app: App; close: () => void }) {
 		<Modal label="Trash" close={close}>
 			<div className="dlg">
 				<h2>Trash</h2>
-				<p>Trees that you deleted. To restore one brings all of it back, for all its members.</p>
+				<p>Trees and branches that you deleted. To restore one brings all of it back, for all its members.</p>
 				{problem !== undefined && <Problem error={problem} again={load} />}
 				{!trees && problem === undefined && <Loading what="the trash" />}
 				{trees && (
@@ -77,7 +81,7 @@ function Trash({ app, close }: { app: App; close: () => void }) {
 											{titleOf(tree.title)}
 										</b>
 										<span className="quiet last">
-											deleted <Time at={tree.deletedAt} hasHour />,{" "}
+											{tree.scope === "branch" && "a branch, "}deleted <Time at={tree.deletedAt} hasHour />,{" "}
 											<span title={longTime(tree.keptUntil)}>kept for {leftOf(tree.keptUntil)}</span>
 										</span>
 									</span>
