@@ -1,5 +1,6 @@
 """A file store of OpenHands' SDK that keeps the files of one conversation as entries."""
 
+import gc
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -205,7 +206,8 @@ class ForkloreFileStore(FileStore):
         Read again, what was known keeps its place, by which the SDK names it in this process.
         """
         if self._view is None:
-            log, self._view = self._read()
+            with _without_collections():
+                log, self._view = self._read()
             new = {one.event_id: one for one in log}
             known = [new.pop(one.event_id) for one in self._log if one.event_id in new]
             self._log = [*known, *new.values()]
@@ -366,6 +368,21 @@ class ForkloreFileStore(FileStore):
             else:
                 return
         send()
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Keep Python from searching for garbage, which a page of entries makes it do again and again.
+
+    OpenHands has a million objects, so each search takes longer than the page, and finds nothing.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _after(conversation_id: str | None, entry_id: str | None) -> dict[str, Any]:
