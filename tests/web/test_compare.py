@@ -331,6 +331,13 @@ def test_chosen_ways_are_tagged_deleted_and_put_side_by_side(table: Page, tries:
     expect(said(table, "The branches are deleted.")).to_be_visible()
     let_time_pass(table, lambda: ways(table) == ["A frog", "Old pond"])
 
+    said(table, "The branches are deleted.").get_by_role("button", name="Undo").click()
+    expect(said(table, "They are restored.")).to_be_visible()
+    let_time_pass(table, lambda: ways(table) == ["A frog", "Old pond", "Limerick", "Silence"])
+    tries.wrong.delete()
+    tries.none.delete()
+    let_time_pass(table, lambda: ways(table) == ["A frog", "Old pond"])
+
     table.get_by_label("Choose all").check()
     table.get_by_role("link", name="Side by side").last.click()
     expect(table.get_by_role("heading", level=1)).to_have_text("Compare 2 branches")

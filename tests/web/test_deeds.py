@@ -309,9 +309,21 @@ def test_a_tree_that_was_deleted_comes_back_at_once(page: Page, grown: Pond, wat
     delete_tree(page)
     said(page, "The tree is deleted.").get_by_role("button", name="Undo").click()
 
-    expect(said(page, "The tree is restored.")).to_be_visible()
+    expect(said(page, "It is restored.")).to_be_visible()
     expect(title(page)).to_have_text("Side arm")
     expect(row(page, "Pond")).to_be_visible()
+    assert stored(grown.side) == before
+
+
+def test_a_branch_that_was_deleted_comes_back_at_once(page: Page, grown: Pond, watch: Watch) -> None:
+    watch.expect_status("404")
+    before = stored(grown.side)
+    act(page, "Delete this branch")
+    dialog(page).get_by_role("button", name=re.compile("^Delete")).click()
+    said(page, "The branch is deleted.").get_by_role("button", name="Undo").click()
+
+    expect(said(page, "It is restored.")).to_be_visible()
+    expect(title(page)).to_have_text("Side arm")
     assert stored(grown.side) == before
 
 
@@ -324,7 +336,7 @@ def test_a_tree_is_restored_out_of_the_trash(page: Page, grown: Pond, watch: Wat
     expect(trash).to_contain_text("kept for 30 days")
     trash.get_by_role("button", name="Restore").click()
 
-    expect(said(page, "The tree is restored.")).to_be_visible()
+    expect(said(page, "It is restored.")).to_be_visible()
     expect(title(page)).to_have_text("Pond")
     assert grown.main.details().title == "Pond"
 

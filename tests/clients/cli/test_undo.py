@@ -46,13 +46,14 @@ def test_what_was_deleted_for_good_does_not_come_back(trip: Forklore) -> None:
     gone = trip.id_of("trip")
     trip("title trip Lisbon")
     trip("branch other -d --yes")
+    trip("trash --empty --yes")
 
     refused = trip("undo")
-    assert (refused.code, "was deleted for good" in refused.err) == (4, True)
+    assert (refused.code, "is deleted for good" in refused.err) == (4, True)
     assert trip("undo").out == f"{gone} is called 'Two nights in Lisbon?' again\n"
     trip("rm trip --yes")
     trip("trash --empty --yes")
-    assert trip("undo").code == 3
+    assert trip("undo").code == 4
     assert trip("rm trip --yes").code == 0, "the name alone goes"
     assert trip("name trip").code == 3
 
@@ -69,7 +70,7 @@ def test_where_a_service_has_no_trash_the_name_goes_with_the_tree(
     assert (deleted.code, UNDO in deleted.err) == (0, False)
     assert run("name trip").code == 3
     refused = run("undo")
-    assert (refused.code, "was deleted for good" in refused.err) == (4, True)
+    assert (refused.code, "is deleted for good" in refused.err) == (4, True)
 
 
 def test_a_tree_comes_back_after_what_has_started_it(trip: Forklore, folder: Path) -> None:
@@ -84,6 +85,34 @@ def test_a_tree_comes_back_after_what_has_started_it(trip: Forklore, folder: Pat
     assert (refused.code, "restore that first" in refused.err) == (4, True)
     _elsewhere(trip, "undelete trip")
     assert trip("undo").out == f"restored {child.id}  A hotel\n"
+
+
+def test_a_deleted_branch_comes_back_with_its_name(trip: Forklore) -> None:
+    other, before = trip.id_of("other"), trip("log other --oneline").out
+    deleted = trip("branch other -d --yes")
+    assert "this brings it back" in deleted.err
+    assert UNDO in deleted.err
+    assert trip("log other").code == 3
+
+    assert trip("undo").out == f"restored {other}  Two nights in Lisbon?\n"
+
+    assert trip("log other --oneline").out == before
+    assert len(trip("branch trip").lines) == 2
+
+
+def test_a_manager_takes_back_the_deletion_of_a_branch_that_no_trash_of_theirs_lists(trip: Forklore) -> None:
+    manager = Forklore((*trip.options[:-1], f"{trip.options[-1]}-manager"), trip.variables)
+    other, before = trip.id_of("other"), trip("log other --oneline").out
+    trip(f"share trip {manager.options[-1]} manager")
+    manager(f"name mine {other}")
+    assert UNDO not in manager("branch mine -d --yes").err
+    assert manager("name mine").code == 3, "the name goes"
+
+    assert manager("undo").lines == [
+        f"restored {other}  Two nights in Lisbon?",
+        f"mine points to {other} again",
+    ]
+    assert manager("log mine --oneline").out == before
 
 
 def test_the_last_branch_of_a_tree_comes_back_with_its_name(trip: Forklore) -> None:

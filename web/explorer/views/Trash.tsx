@@ -85,7 +85,7 @@ function Trash({ app, close }: { app: App; close: () => void }) {
 											<span title={longTime(tree.keptUntil)}>kept for {leftOf(tree.keptUntil)}</span>
 										</span>
 									</span>
-									<Press className="b s" press={() => change(() => restore(app, tree.id))}>
+									<Press className="b s" press={() => change(() => restore(app, [tree.id]))}>
 										Restore
 									</Press>
 									<Press className="b s ghost bad" press={() => remove(tree)}>

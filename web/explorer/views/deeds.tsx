@@ -351,7 +351,10 @@ export function askDelete(app: App, ids: readonly string[]): Promise<unknown> {
 		title: ids.length === 1 ? `Delete the branch ${quoted(grove, ids[0]!)}?` : `Delete ${all}?`,
 		explain: () => (
 			<>
-				<p>Nobody can open {ids.length === 1 ? "it" : "them"} any more. This cannot be undone.</p>
+				<p>
+					Nobody can open {ids.length === 1 ? "it" : "them"} any more. Who owns the tree can restore{" "}
+					{ids.length === 1 ? "it" : "them"} while the service keeps deleted branches in the trash.
+				</p>
 				<Box>
 					{ids.map((id) => (
 						<Named key={id} grove={grove} id={id}>
@@ -398,8 +401,10 @@ export function askDelete(app: App, ids: readonly string[]): Promise<unknown> {
 				if (ids.length > 1) progress(`${at} of ${ids.length} are deleted.`);
 				await app.client.conversation(id).delete({ signal }).catch(forgive);
 			}
+			return isInTrash(app, (id) => gone.has(id), signal);
 		},
 		told: () => `${ids.length === 1 ? "The branch is" : "The branches are"} deleted.`,
+		undo: (isKept) => (isKept ? () => restore(app, ids) : undefined),
 		next: app.place && gone.has(app.place.id) ? (next ? toConversation(next) : toList()) : undefined,
 	});
 }
@@ -442,23 +447,28 @@ export function askDeleteTree(app: App): Promise<unknown> {
 		isBad: true,
 		run: async (_, { signal }) => {
 			await client.conversation(id).deleteTree({ signal }).catch(forgive);
-			const trash = await client
-				.trash({ signal })
-				.list()
-				.catch(() => []);
-			return trash.find((one) => grove!.has(one.id))?.id;
+			return isInTrash(app, (one) => grove!.has(one), signal);
 		},
 		told: () => "The tree is deleted.",
-		undo: (kept) => (kept ? () => restore(app, id) : undefined),
+		undo: (isKept) => (isKept ? () => restore(app, [id]) : undefined),
 		next: toList(),
 	});
 }
 
-/** Restore a deleted tree, and open it. */
-export async function restore(app: App, id: string): Promise<void> {
-	await app.client.conversation(id).restore({ signal: app.signal });
-	app.go(toConversation(id));
-	app.say("The tree is restored.");
+/** Return whether the trash lists what was just deleted. Not every service has one, and not for all who delete. */
+async function isInTrash(app: App, isOne: (id: string) => boolean, signal: AbortSignal): Promise<boolean> {
+	const trash = await app.client
+		.trash({ signal })
+		.list()
+		.catch(() => []);
+	return trash.some(({ id }) => isOne(id));
+}
+
+/** Restore what was deleted in this order; open it if it is one. The last branch of a tree took the tree along. */
+export async function restore(app: App, ids: readonly string[]): Promise<void> {
+	for (const id of ids.toReversed()) await app.client.conversation(id).restore({ signal: app.signal });
+	if (ids.length === 1) app.go(toConversation(ids[0]!));
+	app.say(ids.length === 1 ? "It is restored." : "They are restored.");
 	void app.reload();
 }
 

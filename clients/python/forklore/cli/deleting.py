@@ -29,8 +29,8 @@ def is_sure(question: str, *, yes: bool) -> bool:
 def delete(shell: Shell, reference: str, *, whole: bool, yes: bool, for_good: bool = False) -> int | None:
     """Delete a branch, or its whole tree. Return the exit code.
 
-    The name that it is given by goes, too, unless the tree is in the trash then, where it also goes
-    with its last branch. A name whose conversation is gone is deleted alone.
+    The name that it is given by goes, too, unless the trash lists what was deleted. A name whose
+    conversation is gone is deleted alone.
     """
     asked = shell.conversation(reference)
     held = None if asked.name is None else shell.client.api.look_up_name(name=reference)
@@ -41,33 +41,30 @@ def delete(shell: Shell, reference: str, *, whole: bool, yes: bool, for_good: bo
             what = f"{doomed.details().title or 'what has no title'!r}, the whole tree of {doomed.id}"
     if not is_sure(f"Delete {what}?", yes=yes):
         return NO
-    branches = set() if for_good else _branches(doomed)
+    listed_by = _branches(doomed) if whole and not for_good else {doomed.id}
+    is_kept = False
     try:
         if whole:
             doomed.delete_tree(for_good=for_good or None)
         else:
             doomed.delete()
-        may_come_back = (whole or branches == {doomed.id}) and _is_in_trash(shell, branches)
-        if may_come_back:
-            shell.note("tree", conversationId=doomed.id)
-            held = None
-        else:
-            shell.note("gone", said=what)
+        shell.note("deletion", conversationId=doomed.id, said=what)
+        is_kept = not for_good and any(trashed.id in listed_by for trashed in shell.client.trash())
     except NotFoundError:
         if held is None:
             raise
-        may_come_back = False
         shell.say(f"the name {reference} points to nothing, and goes")
-    if held is not None:
+    if held is not None and not is_kept:
         try:
             shell.client.delete_name(held)
+            shell.note("name", name=held.name, was=doomed.id, now=None, data=held.data)
         except NotFoundError:
             shell.say(f"the name {reference} was deleted by somebody else")
     if shell.out.is_json:
         shell.out.result({"conversationId": doomed.id, "deleted": True})
     else:
         shell.out.line("deleted ", (doomed.id, "yellow"))
-    if may_come_back:
+    if is_kept:
         shell.say(f"while `forklore trash` lists it, this brings it back: `{shell.line('undo')}`")
     return None
 
@@ -77,8 +74,3 @@ def _branches(doomed: "Conversation") -> set[str]:
     with suppress(ApiError):
         return {branch.conversation_id for branch in doomed.forks()}
     return set()
-
-
-def _is_in_trash(shell: Shell, branches: set[str]) -> bool:
-    """Return whether the trash lists a tree, as one of its branches. Not every service has one."""
-    return bool(branches) and any(trashed.id in branches for trashed in shell.client.trash())

@@ -48,8 +48,8 @@ def take_back(shell: "Shell") -> list[str]:
     """Take back what the last command has changed. Return what was done, in words.
 
     What was refused is not tried again: the next time it is the turn of what was done before that.
-    But a tree whose parent is deleted can be restored after that one, so its note stays. Raises
-    CommandError if there is nothing, or if somebody has changed it since. Raises ApiError.
+    But what is deleted under a deleted parent can be restored after that one, so its note stays.
+    Raises CommandError if there is nothing, or if somebody has changed it since. Raises ApiError.
     """
     try:
         path = _notes(_folder(shell))[-1]
@@ -143,14 +143,15 @@ def _title(shell: "Shell", step: Step) -> str:
     )
 
 
-def _tree(shell: "Shell", step: Step) -> str:
-    """Restore a tree."""
-    restored = shell.client.conversation(step["conversationId"]).restore()
+def _deletion(shell: "Shell", step: Step) -> str:
+    """Restore what was deleted."""
+    try:
+        restored = shell.client.conversation(step["conversationId"]).restore()
+    except NotFoundError as error:
+        raise CommandError(
+            f"{step['said']} is deleted for good, which cannot be taken back", REFUSED
+        ) from error
     return f"restored {restored.id}  {restored.title or ''}".rstrip()
-
-
-def _gone(_shell: "Shell", step: Step) -> str:
-    raise CommandError(f"{step['said']} was deleted for good, which cannot be taken back", REFUSED)
 
 
 _WAYS: Mapping[str, Callable[["Shell", Step], str]] = {
@@ -158,6 +159,5 @@ _WAYS: Mapping[str, Callable[["Shell", Step], str]] = {
     "spelling": _spelling,
     "current": _current,
     "title": _title,
-    "tree": _tree,
-    "gone": _gone,
+    "deletion": _deletion,
 }

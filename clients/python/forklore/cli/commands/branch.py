@@ -29,15 +29,14 @@ def register(app: typer.Typer) -> None:
             str | None,
             typer.Option("--at", metavar="ENTRY", help="Of the new branch: the last entry that it shows."),
         ] = None,
-        delete: Annotated[
-            bool, typer.Option("-d", "--delete", help="Delete this branch, and the name it is given by.")
-        ] = False,
+        delete: Annotated[bool, typer.Option("-d", "--delete", help="Delete this branch.")] = False,
         yes: Yes = False,
         names: Annotated[bool, typer.Option("--names", help="Show your names of each branch.")] = False,
     ) -> int | None:
         """List the branches of a conversation's fork tree, the oldest first.
 
-        The current branch has a *. Other branches keep what they show of a deleted one.
+        The current branch has a *. Other branches keep what they show of a deleted one. While
+        `forklore trash` lists it, `forklore undelete` brings it back; its names stay for that.
         """
         if new is not None and delete:
             raise CommandError("--new and --delete exclude each other")

@@ -23,6 +23,6 @@ def register(app: typer.Typer) -> None:
 
         All its branches go, and every tree that was started from it. While `forklore trash` lists
         it, `forklore undelete` brings all back; its names stay for that. With --for-good the name
-        goes that it is given by. `forklore branch -d` deletes one branch, for good.
+        goes that it is given by. `forklore branch -d` deletes one branch.
         """
         return delete(shell, conversation, whole=True, yes=yes, for_good=for_good)

@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
     @command(app, "undelete", example="forklore undelete trip")
     def undelete(shell: Shell, conversation: ConversationArgument) -> None:
-        """Restore a deleted fork tree, with all that was deleted with it, and its names."""
+        """Restore a deleted fork tree or branch, with what was deleted with it, and its names."""
         restored = shell.conversation(conversation, trashed=True).restore()
         if shell.out.is_json:
             shell.out.result(restored)
@@ -54,8 +54,8 @@ def register(app: typer.Typer) -> None:
         """Take back your last deletion, promotion, new title, or move of a name.
 
         It is what the command line did last on this machine, for this service and user; once more
-        takes back what was done before that. What somebody has changed since stays as it is. Of
-        what was deleted, only a tree comes back; `forklore undelete` restores a branch.
+        takes back what was done before that. What somebody has changed since stays as it is. What
+        was deleted for good does not come back.
         """
         from forklore.cli.undoing import take_back
 
