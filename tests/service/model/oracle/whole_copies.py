@@ -48,7 +48,7 @@ class WholeCopies(Copies):
                     entry["parentId"] = entries[before]["id"]
             if twin.is_removed:
                 made.all.append(twin)
-                self.gone[twin.id] = made
+                self.gone |= {twin.id: made} if twin.id else {}
             else:
                 self._fill(c, twin, rows[c.id], entries)
                 self._register(twin)
@@ -62,7 +62,7 @@ class WholeCopies(Copies):
         return 201, self._shown(r, twins[source])
 
     def _id_of(self, c: Conversation, rows: Json, entries: Json, asked: str | None) -> str:
-        """Return the id of the copy of a conversation, as far as anything tells it."""
+        """Return the id of the copy of a conversation; nothing if nobody tells it."""
         if c.id in rows:
             return str(rows[c.id]["id"])
         if not c.source and asked:
@@ -73,7 +73,7 @@ class WholeCopies(Copies):
             for one in c.tree.live()
             if one.said.get("forkedAtConversationId") == c.id
         ]
-        return str([*by_entries, *points, f"nobody tells the copy of {c.id}"][0])
+        return str([*by_entries, *points, ""][0])
 
     def _fill(self, c: Conversation, twin: Conversation, row: Json, entries: Json) -> None:
         twin.said = {name: held for name, held in c.said.items() if not name.startswith("startedBy")}

@@ -258,6 +258,9 @@ def test_the_end_of_the_trash_is_the_deletion_as_without_it(store: Store, how: s
         assert raised == []
     with pytest.raises(NotFoundError):
         restore(store)
+    with pytest.raises(ConflictError) as refused:
+        create(table, ROOT)
+    assert refused.value.details["reason"] == "deleted_recently"
 
     settle(store, mailbox, table)
 

@@ -330,13 +330,27 @@ def test_it_goes_with_its_branch(store: Store, said: list[EntryId], all_forks: b
     process, mailbox = store.process(), Mailbox()
     secret, stays = made(process, FORK, all_forks=all_forks), made(process, ROOT)
 
+    ended = next(link.link_id for link in listed(process) if link.conversation_id == FORK)
+
     remove_branch(process, mailbox.queue, caller=ANN, conversation_id=FORK, wait_s=0)
     assert_shut(store.process(), secret)
+    assert [link.conversation_id for link in listed(process)] == [ROOT]
+    with pytest.raises(NotFoundError):
+        links.delete_link(process, caller=ANN, conversation_id=ROOT, link_id=ended)
     settle(store, mailbox)
 
     assert [link.conversation_id for link in listed(process)] == [ROOT]
     assert read(process, stays) == ["one", "two", "three"]
     assert_sound(store)
+
+
+def test_it_is_listed_while_its_branch_is_in_the_trash(store: Store, said: list[EntryId]) -> None:
+    process = store.process()
+    made(process, FORK)
+
+    remove_branch(process, Mailbox().queue, caller=ANN, conversation_id=FORK, days=30, wait_s=0)
+
+    assert [link.conversation_id for link in listed(process)] == [FORK]
 
 
 def test_a_transfer_ends_it_unless_it_is_to_stay(store: Store, said: list[EntryId]) -> None:

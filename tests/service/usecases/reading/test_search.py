@@ -20,6 +20,7 @@ from forklore_service.errors import ForbiddenError, InvalidCursorError, NotFound
 from forklore_service.storage.bodies import CHUNK_BYTES
 from forklore_service.storage.connection import BUDGET_MAX_S
 from forklore_service.storage.table import QUERY_BYTES_MAX, Table
+from forklore_service.usecases.branches.copying_trees import copy_tree
 from forklore_service.usecases.deletion.branch_removal import remove_branch
 from forklore_service.usecases.reading import search
 from forklore_service.usecases.reading.search import (
@@ -54,7 +55,7 @@ from tests.service.usecases.builders import (
 )
 from tests.support.mailbox import Mailbox
 from tests.support.searching import Looked, tree_items
-from tests.support.tables import Store
+from tests.support.tables import Store, WrongClock
 from tools.harness.wire import Wire
 
 AUDITOR = Caller("aude", bypasses_membership=True)
@@ -392,6 +393,16 @@ def test_the_pages_of_a_ranking_fit_together_whatever_is_said_between_them(table
         say(table, conversation(900 + len(shown)), "tea tea tea")
 
     assert [(hit.entry.entry_id, hit.score) for hit in shown] == whole
+
+
+def test_the_pages_of_a_ranking_show_a_copy_of_a_tree_that_is_younger_than_its_entries(
+    store: Store, table: Table
+) -> None:
+    say(table, ROOT, "tea", "green tea")
+    later = store.process(clock=WrongClock(1000))
+    copy_tree(later, caller=ANN, conversation_id=ROOT, copy_id=OTHER)
+
+    assert [len(walk(later, "tea", limit=limit)) for limit in (1, 3, 200)] == [4, 4, 4]
 
 
 def test_what_ends_a_ranking_may_be_gone_when_it_is_read_again(

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from typing import Generic, NamedTuple, TypeVar
 
+from forklore_service.domain import keys
 from forklore_service.domain.model import Caller
 from forklore_service.domain.names import Name, NameMove
-from forklore_service.domain.tree import Pointer
+from forklore_service.domain.tree import Pointer, State
 from forklore_service.errors import ConflictError, ForbiddenError, NotFoundError, UnavailableError, brief
 from forklore_service.storage import actions
 from forklore_service.storage.actions import Action, ActionKind, ConditionFailed
@@ -107,9 +108,19 @@ class Creation(Generic[T]):
     def id_conflict(self, conversation_id: str | None) -> ConflictError:
         """Return the error for an id that is not free, which is why there is no answer."""
         named = brief(conversation_id)
-        if self._obstacle is Obstacle.ID_RETIRED:
+        if self._obstacle is Obstacle.ID_RETIRED or self._is_being_deleted(conversation_id):
             return ConflictError(f"the id {named} was deleted recently", reason="deleted_recently")
         return ConflictError(f"the id {named} is in use", reason="id_in_use")
+
+    def _is_being_deleted(self, conversation_id: str | None) -> bool:
+        """Tell whether the tree that has the id is deleted, and a worker still has to close it."""
+        if conversation_id is None:
+            return False
+        found = self._table.get([keys.pointer(conversation_id)])
+        pointer = found.pointer(conversation_id, now_s=self._table.now_s())
+        of = pointer.group_id if pointer else None
+        group = self._table.get([keys.group(of)]).group(of) if of else None
+        return group is not None and group.state is State.DELETING and not group.never_live
 
     def _commit(self, prepared: PreparedCreation[T]) -> Obstacle | None:
         refused = self._table.try_commit(prepared.actions)

@@ -4,9 +4,10 @@ A link is one item in the partition of its tree. So it waits in the trash with t
 with it. It goes with its conversation, too, if that is removed, and with a transfer of the tree.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from forklore_service.domain import ancestry
+from forklore_service.domain import ancestry, keys
 from forklore_service.domain.access import AccessLevel
 from forklore_service.domain.ids import EntryId
 from forklore_service.domain.keys import ListKey
@@ -67,8 +68,8 @@ def create_link(
             finish_rewriting(table, group_id)  # the transfer may end links, and this comes after it
             continue
         up_to = None if request.all_forks else _last_shown(looked_up, loaded, request.up_to)
-        others = (one for one in table.read.links(group_id, now_s=table.now_s()) if one.link_id != link_id)
-        if sum(1 for _ in others) >= LINKS_MAX:
+        others = [one for one in _links_beside(table, loaded) if one.link_id != link_id]
+        if len(others) >= LINKS_MAX:
             raise ConflictError(f"a fork tree has at most {LINKS_MAX} links", reason="too_many_links")
         link = ReaderLink(
             link_id,
@@ -119,7 +120,7 @@ def list_links(
     """
     loaded = load_conversation(table, conversation_id, caller=caller, minimum=AccessLevel.MANAGER)
     place = cursors.valid(after)
-    links = table.read.links(loaded.group.group_id, now_s=table.now_s())
+    links = _links_beside(table, loaded)
     rows = sorted((ListKey(link.created_at, link.link_id), link) for link in links)
     left = [(at, link) for at, link in rows if place is None or at > place]
     return PageOf([link for _, link in left[:limit]], left[limit - 1][0] if len(left) > limit else None)
@@ -133,8 +134,10 @@ def delete_link(table: Table, *, caller: Caller, conversation_id: str, link_id: 
     """
     for _ in attempts(table, CHANGE):
         looked_up = look_up(table, conversation_id, caller=caller, extras=TreeExtras(link=link_id))
-        group_id = looked_up.require(conversation_id, AccessLevel.MANAGER).group.group_id
-        if looked_up.found.link(group_id, link_id, now_s=table.now_s()) is None:
+        loaded = looked_up.require(conversation_id, AccessLevel.MANAGER)
+        group_id = loaded.group.group_id
+        link = looked_up.found.link(group_id, link_id, now_s=table.now_s())
+        if link is None or not _not_ended(table, loaded, [link]):
             raise NotFoundError(f"no link {brief(link_id)}")
         writes = [actions.link.delete(group_id, link_id)]
         if not caller.bypasses_membership:
@@ -142,3 +145,20 @@ def delete_link(table: Table, *, caller: Caller, conversation_id: str, link_id: 
         if table.try_commit(writes) is None:
             return
     raise UnavailableError("the conversation keeps changing; try again")
+
+
+def _links_beside(table: Table, loaded: LoadedConversation) -> list[ReaderLink]:
+    """Return the links to the tree of a conversation that have not ended."""
+    return _not_ended(table, loaded, table.read.links(loaded.group.group_id, now_s=table.now_s()))
+
+
+def _not_ended(table: Table, loaded: LoadedConversation, links: Iterable[ReaderLink]) -> list[ReaderLink]:
+    """Return those links whose conversation is there, or can be restored.
+
+    The link of a removed branch has ended, and is deleted only when a worker gets to it. A branch
+    in the trash still has its HEAD.
+    """
+    group_id, live = loaded.group.group_id, loaded.conversation.conversation_id
+    heads = {one: keys.head(group_id, one.conversation_id) for one in links}
+    there = table.get((of for one, of in heads.items() if one.conversation_id != live), kept=True)
+    return [one for one, of in heads.items() if one.conversation_id == live or of in there]

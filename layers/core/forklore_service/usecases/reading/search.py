@@ -321,7 +321,8 @@ class _Looking:
     """A search under way. start: what was looked through at first. ranking: what is read again.
 
     user_id: whose trees; None for all. inside: the conversation that alone is looked through.
-    place: what was looked through so far. entries: how many; newest: the last of them.
+    place: what was looked through so far. entries: how many; newest: the last of them, or the first
+    id of the moment at which the last tree was made.
     candidates: what fits and is to be ranked. last: of those that were looked at for the answer.
     shown_query: what highlights are made around.
     answer_bytes: about the size of the answer so far.
@@ -457,6 +458,8 @@ class _Looking:
         """Return the entries of a part that fit, as many as the request may look at."""
         candidates: list[_Candidate] = []
         place, query = self.place, self.request.query
+        # A copy of a tree is younger than its entries; further pages read it again all the same.
+        self.newest = max(self.newest, ids.fresh_id(ids.milliseconds(part.tree.created_at), 0))
         for stored in part.entries:
             if self._is_beyond(SearchPlace(part.tree, stored.entry_id)):
                 return _Finding(candidates, place, is_cut=True)
