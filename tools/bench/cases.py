@@ -5,6 +5,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from forklore_service.domain import keys
@@ -193,6 +194,18 @@ def _with_child(level: str | None = None) -> Callable[[World], dict[str, Any]]:
 def _parent(world: World) -> dict[str, Any]:
     """Return a request about a tree of one entry that has started another one."""
     return {"conversationId": _with_child()(world)["conversationId"]}
+
+
+def _small_branch(world: World, *, with_child: bool = False) -> dict[str, Any]:
+    """Return a request that deletes the fork of a tree of one entry.
+
+    with_child: the fork has started another tree.
+    """
+    made = world.new_id()
+    world.ask("forkConversation", conversationId=_small(world), id=made)
+    if with_child:
+        world.ask("appendEntry", conversationId=world.new_id(), startedByConversationId=made, **world.said())
+    return {"conversationId": made, "scope": "branch"}
 
 
 def _let_in(world: World) -> dict[str, Any]:
@@ -618,6 +631,15 @@ CASES: dict[str, Case] = {
     "delete a branch, the current one": Case(
         "deleteConversation",
         lambda world: {"conversationId": _branch(world, promote=True), "scope": "branch"},
+    ),
+    "delete a branch, into the trash": Case(
+        "deleteConversation", lambda world: {"conversationId": _branch(world), "scope": "branch"}, days=DAYS
+    ),
+    "delete a branch, no child in the tree": Case("deleteConversation", _small_branch),
+    "delete a branch, no child in the tree, trash": Case("deleteConversation", _small_branch, days=DAYS),
+    "delete a branch, with a child": Case("deleteConversation", partial(_small_branch, with_child=True)),
+    "delete a branch, with a child, into the trash": Case(
+        "deleteConversation", partial(_small_branch, with_child=True), days=DAYS
     ),
     "delete, all": Case("deleteConversation", subject, is_end=True),
     "health": Case("checkHealth", lambda _: {}),
