@@ -73,6 +73,8 @@ class Oracle(Answers, Names, WholeCopies, Search, Sharing, Erasing):
                 if self._is_used(about):
                     self._opened(r, about)
                 require(asked == asks, 422, "idempotency_mismatch")
+                # Sent by the id before, and now by a name: it counts for the name from now on, too.
+                self._answers.setdefault(self._scopes(r)[0], self._answers[scope])
                 return before
         of = self._offered(r).transfer if r.name == "acceptTransfer" else r.given
         outcome: Outcome = effect(r, chosen)
