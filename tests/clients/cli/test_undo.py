@@ -217,11 +217,12 @@ def test_what_cannot_be_noted_is_done_all_the_same(trip: Forklore) -> None:
     assert (refused.code, "nothing to take back" in refused.err) == (4, True)
 
 
-def test_a_note_that_was_not_written_to_its_end_hides_no_earlier_one(trip: Forklore) -> None:
+@pytest.mark.parametrize("written", ["", '[{"what": "what no version knows"}]'])
+def test_a_note_that_cannot_be_read_hides_no_earlier_one(trip: Forklore, written: str) -> None:
     trip("title trip Lisbon")
     trip("name best other")
     folder = Path((trip.variables or {})["XDG_CONFIG_HOME"])
-    max(folder.glob("**/undo-*/*.json")).write_text("")
+    max(folder.glob("**/undo-*/*.json")).write_text(written)
 
     refused = trip("undo")
     assert (refused.code, "was not noted" in refused.err) == (4, True)

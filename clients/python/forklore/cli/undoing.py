@@ -57,13 +57,13 @@ def take_back(shell: "Shell") -> list[str]:
     except (OSError, IndexError):
         raise CommandError("there is nothing to take back that was done here", REFUSED) from None
     try:
-        steps: list[Step] = json.loads(text)
-    except ValueError:  # the machine stopped while it was written
+        steps = [(_WAYS[step["what"]], step) for step in json.loads(text)]
+    except (ValueError, KeyError):  # the machine stopped while it was written, or another version wrote it
         path.unlink(missing_ok=True)
         raise CommandError("what the last command has changed was not noted", REFUSED) from None
     done: list[str] = []
     try:
-        done.extend(_WAYS[step["what"]](shell, step) for step in steps)
+        done.extend(way(shell, step) for way, step in steps)
     except (CommandError, ConflictError, ForbiddenError, NotFoundError) as error:
         if not isinstance(error, ConflictError) or error.reason != "parent_deleted":
             path.unlink(missing_ok=True)

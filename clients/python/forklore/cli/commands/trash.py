@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
     ) -> int | None:
         """List the fork trees and branches that you can restore, the last deleted first.
 
-        `forklore undelete` restores one. `forklore rm --for-good` deletes one for good.
+        `forklore undelete` restores one. `forklore rm --for-good` deletes a tree for good.
         """
         trashed = sorted(shell.client.trash(), key=lambda one: one.deleted_at, reverse=True)
         if empty:
