@@ -864,7 +864,7 @@ CARDS = [
     ),
     card(
         "restoreConversation",
-        "the owner",
+        "managers",
         Step("restoreConversation", at("copy")),
         Step("restoreConversation", at("fresh")),
         Step("restoreConversation", at("copy"), user="eve"),

@@ -80,10 +80,15 @@ def test_each_type_of_event_is_told_and_nothing_that_is_left_out_tells_anything(
     world.call("promoteConversation", conversationId=fork)
     offer = world.call("requestTransfer", conversationId=root, newOwnerUserId="bob")["id"]
     world.call("acceptTransfer", BOB, transferId=offer)
-    world.call("deleteConversation", BOB, conversationId=fork, scope="branch")
+    for branch in (fork, root):
+        world.call("deleteConversation", BOB, conversationId=branch, scope="branch")
+        world.call("restoreConversation", BOB, conversationId=branch)
     world.call("deleteConversation", BOB, conversationId=root, scope="tree")
     world.call("restoreConversation", BOB, conversationId=root)
-    kinds = {event.detail_type for event in world.events()}
+    events = world.events()
+    restored = [one for one in events if one.detail_type is DetailType.BRANCH_RESTORED]
+    assert [json.loads(one.detail)["conversationId"] for one in restored] == [fork, root]
+    kinds = {event.detail_type for event in events}
     assert kinds | {DetailType.ENTRIES_APPENDED} == set(DetailType)
 
 

@@ -8,12 +8,12 @@ every removal of an item, and what a worker does.
 | CONV  | put                         | ConversationCreated  |
 | HEAD  | put with entries; `last`    | EntriesAppended      |
 | HEAD  | `changedAt`                 | ConversationChanged  |
+| HEAD  | `kept` is gone              | BranchRestored       |
 | GROUP | the current branch          | BranchPromoted       |
 | GROUP | `memberChange`              | MembershipChanged    |
 | GROUP | `owner`                     | OwnershipTransferred |
 | GROUP | the tombstone, if it is own | TreeDeleted          |
 | GONE  | put                         | BranchDeleted        |
-| TREE  | shown again                 | BranchRestored       |
 | NOTE  | put                         | NoteAdded            |
 
 The id of an event is made of what the item says: of what never comes twice in it.
@@ -85,12 +85,12 @@ def events_of(change: Change, look: Look, *, content: Content = Content.NONE) ->
             return [_created(change, new, look)]
         case "HEAD" if items.KEPT not in {*new, *(old or ())}:
             return list(_of_head(change, old, new, look, content))
+        case "HEAD" if old is not None and items.KEPT in old and items.KEPT not in new:
+            return [_restored(change, old)]
         case "GROUP" if old is not None:
             return list(_of_group(change, items.group(old), items.group(new)))
         case "GONE" if old is None:
             return [_removed(change, new)]
-        case "TREE" if old is not None and items.KEPT in old and items.KEPT not in new:
-            return [_restored(change, old)]
         case "NOTE" if old is None:
             return [_noted(change, new, content)]
     return []
@@ -296,7 +296,7 @@ def _removed(change: Change, new: Item) -> Event:
 
 
 def _restored(change: Change, old: Item) -> Event:
-    conversation_id = keys.list_key(change.key.sort).conversation_id
+    conversation_id = keys.in_head(change.key.sort)
     at = items.text_in(old, items.KEPT)
     return _event(
         change,
