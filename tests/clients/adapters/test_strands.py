@@ -32,16 +32,8 @@ def test_strands_own_tests_pass(service: Service) -> None:
     folder = source_of("strands-agents", sha256=SHA256)
     plugins = ROOT / "tests" / "clients" / "adapters"  # their tests are `tests`, too
     environment = {**os.environ, "PYTHONPATH": str(plugins), SERVICE: service.url or ""}
-    options = ("-q", "-p", "strands_plugin", "-p", "no:cacheprovider", "-p", "no:langsmith_plugin")
-    scope = (
-        "-o",
-        "addopts=",
-        "-o",
-        "asyncio_default_fixture_loop_scope=function",
-        "-c",
-        os.devnull,
-        "--rootdir=.",
-    )
+    options = ("-q", "-p", "strands_plugin", "-p", "no:cacheprovider", "-o", "addopts=")
+    scope = ("-o", "asyncio_default_fixture_loop_scope=function", "-c", os.devnull, "--rootdir=.")
     command = (sys.executable, "-m", "pytest", *options, *scope, SUITE)
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
