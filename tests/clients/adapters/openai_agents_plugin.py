@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _has_session(item: pytest.Item) -> bool:
-    """Tell whether the lines of a test name the SDK's session. `inspect.getsource` takes seconds."""
+    """Tell whether the lines of a test name their session. `inspect.getsource` takes seconds."""
     code = inspect.unwrap(item.function).__code__  # type: ignore[attr-defined]
     last = max(line for *_, line in code.co_lines() if line)
     return "SQLiteSession" in "".join(linecache.getlines(code.co_filename)[code.co_firstlineno - 1 : last])
