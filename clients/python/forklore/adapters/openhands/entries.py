@@ -83,7 +83,7 @@ class View:
         if held.get("kind") == EVENT:
             self.take(kept_in(entry, self.conversation_id or ""))
         elif held.get("kind") == STATE:
-            self.state = dict(restored(held["value"]))
+            self.state = restored(held["value"])
             self.left, self.sliced = held["left"], held.get("sliced")
         elif held.get("kind") == CHANGE:
             self.state = changed(self.state, restored(held["value"]))
@@ -93,7 +93,8 @@ class View:
         held = held_in(entry)
         self.last = entry.id
         self.epoch = max(self.epoch, entry.epoch or 0)
-        self.changes = {STATE: 0, CHANGE: self.changes + 1}.get(held.get("kind"), self.changes)
+        if held.get("kind") in (STATE, CHANGE):
+            self.changes = self.changes + 1 if held["kind"] == CHANGE else 0
         return held
 
     def take(self, event: Kept) -> None:
