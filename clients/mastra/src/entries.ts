@@ -26,7 +26,7 @@ export interface Note {
 	type?: string | undefined;
 	createdAt?: string;
 	resourceId?: string | undefined;
-	of?: string;
+	of?: string | undefined;
 	deletes?: string[];
 	keeps?: string[];
 	owner?: string;
@@ -34,12 +34,9 @@ export interface Note {
 	says?: boolean;
 }
 
-/** A message that a thread shows. entryId, conversationId: of the entry that it was stored with at first. */
+/** A message that a thread shows. entryId: of the entry that it was stored with at first. */
 export interface Shown {
 	entryId: string;
-	conversationId: string;
-	/** The id that the message was stored with. */
-	storedId: string;
 	message: MastraDBMessage;
 }
 
@@ -66,34 +63,22 @@ export const noteEntry = (note: Note, key?: string): EntryFields => ({
  * The text stands in it once. What JSON can hold and the service does not take as it is, is kept as text.
  */
 export function messageEntry(message: MastraDBMessage, upTo: string | null, of?: string): EntryFields {
-	const { id, role, type, createdAt, resourceId } = message;
+	const { id, role, type, resourceId } = message;
 	const json = JSON.stringify(message.content);
 	const content = JSON.parse(json) as MastraDBMessage["content"];
-	const text = wellFormed(textIn(content));
-	const note: Note = {
-		upTo,
-		id,
-		role,
-		type,
-		createdAt: new Date(createdAt).toISOString(),
-		resourceId,
-		...(of && { of }),
-	};
-	const said = { assistant: "ai", system: "system", signal: "system", user: "user" } as const;
-	const base = { id, role: said[role], text };
-	const key = of === undefined ? keyOf(id) : undefined;
-	if (!isPlain(json)) {
-		const packed = { ...base, data: { mastra: { ...note, packed: json } } };
-		return { contentType: "history", content: [contentOf(packed)], key };
-	}
+	const text = textIn(content).toWellFormed();
+	const note: Note = { upTo, id, role, type, createdAt: timeOf(message), resourceId, of };
 	const { content: words, ...rest } = content;
-	const says = words !== undefined && words === text;
-	const data = {
-		format: "mastra",
-		message: says ? rest : content,
-		mastra: { ...note, ...(says && { says }) },
+	const says = words === text;
+	const data = isPlain(json)
+		? { format: "mastra", message: says ? rest : content, mastra: { ...note, says } }
+		: { mastra: { ...note, packed: json } };
+	const said = { assistant: "ai", system: "system", signal: "system", user: "user" } as const;
+	return {
+		contentType: "history",
+		content: [contentOf({ id, role: said[role], text, data })],
+		key: of === undefined ? keyOf(id) : undefined,
 	};
-	return { contentType: "history", content: [contentOf({ ...base, data })], key };
 }
 
 /** Goes back through the entries of a thread, and tells which messages it shows. */
@@ -107,13 +92,12 @@ export class Walk {
 	/** As in `Note`; undefined before the first entry. */
 	upTo: string | null | undefined;
 
+	readonly threadId: string;
+	readonly conversationId: string;
 	readonly #newer = new Map<string, MastraDBMessage>();
 	readonly #deleted = new Set<string>();
 	#kept: Set<string> | undefined;
 	#owner: string | undefined;
-
-	readonly threadId: string;
-	readonly conversationId: string;
 
 	constructor(threadId: string, conversationId: string) {
 		this.threadId = threadId;
@@ -143,9 +127,7 @@ export class Walk {
 		const id = isOwn ? note.id : inheritedId(this.threadId, note.id);
 		this.firsts.set(id, first);
 		const message = this.#newer.get(first) ?? (isLeftOut ? undefined : this.#messageOf(note, held));
-		if (message === undefined) return;
-		const { conversationId } = entry;
-		this.shown.push({ entryId: first, conversationId, storedId: note.id, message: { ...message, id } });
+		if (message) this.shown.push({ entryId: first, message: { ...message, id } });
 	}
 
 	#messageOf(note: Note, held: object): MastraDBMessage {
@@ -172,24 +154,19 @@ function contentIn({ packed, says }: Note, held: { text: string }): MastraDBMess
 /** Return what a message says to people. */
 function textIn(content: unknown): string {
 	if (typeof content === "string") return content;
-	const { parts, content: words } = content as Partial<MastraDBMessage["content"]>;
+	const { parts, content: words = "" } = content as Partial<MastraDBMessage["content"]>;
 	const texts = (parts ?? []).flatMap((part) => (part.type === "text" ? [part.text] : []));
-	return texts.length ? texts.join("\n\n") : (words ?? "");
+	return texts.length ? texts.join("\n\n") : words;
 }
 
-export const wellFormed = (text: string): string =>
-	text.replace(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, "\uFFFD");
+/** Return when a message was made. */
+export const timeOf = ({ createdAt }: MastraDBMessage): string => new Date(createdAt).toISOString();
 
 /** Tell whether the service takes an object as it is, and gives it back as the same values. */
-export function isPlain(json: string): boolean {
-	if (!json.startsWith("{") || /\\ud[89a-f]/.test(json)) return false;
-	let [depth, isIn] = [0, false];
-	for (let at = 0; at < json.length; at++) {
-		const char = json.charAt(at);
-		if (char === "\\") at++;
-		else if (char === '"') isIn = !isIn;
-		else if (!isIn && (char === "{" || char === "[") && ++depth > DEPTH_MAX) return false;
-		else if (!isIn && (char === "}" || char === "]")) depth--;
-	}
-	return true;
-}
+export const isPlain = (json: string): boolean =>
+	json.startsWith("{") && !/\\ud[89a-f]/.test(json) && isFlat(JSON.parse(json), DEPTH_MAX);
+
+const isFlat = (value: unknown, levels: number): boolean =>
+	typeof value !== "object" ||
+	value === null ||
+	(levels > 0 && Object.values(value).every((held) => isFlat(held, levels - 1)));

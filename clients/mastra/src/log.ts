@@ -5,8 +5,8 @@ import { jsonValueEquals } from "@mastra/core/storage";
 
 import type { ConversationDetails, EntryFields, Forklore, ListedEntry } from "@forklore/client";
 
-import { keyOf, messageEntry, noteEntry, threadsIn, Walk, type Note, type Shown } from "./entries.ts";
-import { isRefused, orNone, Recent, untilNobodyElse, type Threads } from "./threads.ts";
+import { keyOf, messageEntry, noteEntry, threadsIn, timeOf, Walk, type Note, type Shown } from "./entries.ts";
+import { isRefused, Known, orNone, untilNobodyElse, type Threads } from "./threads.ts";
 
 const PAGE_ENTRIES = 1000;
 const KEYS_MAX = 44; // entries with a key, in one append
@@ -30,8 +30,8 @@ export type Draft = { message: MastraDBMessage; of?: string | undefined } | Omit
 export class Log {
 	readonly #fl: Forklore;
 	readonly #threads: Threads;
-	readonly #ends = new Recent<End>();
-	readonly #places = new Recent<Place>();
+	readonly #ends = new Known<End>();
+	readonly #places = new Known<Place>();
 
 	constructor(fl: Forklore, threads: Threads) {
 		this.#fl = fl;
@@ -67,7 +67,7 @@ export class Log {
 		for (const some of chunksOf([...new Map(messages.map((one) => [one.id, one])).values()])) {
 			const elsewhere = some.flatMap(({ id }) => {
 				const place = this.#places.get(id);
-				return place === undefined || place.threadId === threadId ? [] : [{ id, ...place }];
+				return place === undefined || place.threadId === threadId ? [] : [place];
 			});
 			const drafts = (end: End): Draft[] =>
 				some.map((message) => {
@@ -121,8 +121,7 @@ export class Log {
 			if (wanted.size > 0 && threadId !== undefined) await lookIn(threadId);
 		}
 		if (wanted.size === 0) return found;
-		const all: ConversationDetails[] = [];
-		for await (const details of this.#threads.list()) all.push(details);
+		const all = await this.#threads.list();
 		while (all.length > 0 && wanted.size > 0) {
 			const has = async (details: ConversationDetails): Promise<string[]> => {
 				const { id: conversationId } = details;
@@ -202,17 +201,14 @@ function draftsOf(walk: Walk, messages: readonly MastraDBMessage[]): Draft[] {
 	const shown = new Map(walk.shown.map(({ message }) => [message.id, message]));
 	return messages.flatMap((message) => {
 		const there = shown.get(message.id);
-		if (there && isSame(there, { ...message, threadId: walk.threadId })) return [];
+		if (there && jsonValueEquals(saidBy(there), saidBy(message))) return [];
 		return [{ message, of: walk.firsts.get(message.id) }];
 	});
 }
 
-function isSame(one: MastraDBMessage, other: MastraDBMessage): boolean {
-	const { role, type, createdAt, resourceId, content } = one;
-	const held = [role, type, createdAt, resourceId, content];
-	const others = [other.role, other.type, other.createdAt, other.resourceId, other.content];
-	return jsonValueEquals(JSON.parse(JSON.stringify(held)), JSON.parse(JSON.stringify(others)));
-}
+/** Return what a message says, as it comes back. */
+const saidBy = ({ role, type, createdAt, resourceId, content }: MastraDBMessage): unknown =>
+	JSON.parse(JSON.stringify([role, type, createdAt, resourceId, content]));
 
 /** Return messages, or what is appended, by so many as one append takes. */
 function chunksOf<T>(all: readonly T[]): T[][] {
@@ -230,5 +226,3 @@ function chunksOf<T>(all: readonly T[]): T[][] {
 	}
 	return chunks;
 }
-
-const timeOf = ({ createdAt }: MastraDBMessage): string => new Date(createdAt).toISOString();

@@ -26,9 +26,12 @@ import type { Conversation, Forklore } from "@forklore/client";
 import { inheritedId, type Shown, type Walk } from "./entries.ts";
 import { Log, NoThreadError } from "./log.ts";
 import { Resources } from "./resources.ts";
-import { Threads } from "./threads.ts";
+import { deleteNamed, Threads } from "./threads.ts";
 
-type Updates = Parameters<MemoryStorage["updateMessages"]>[0]["messages"];
+/** What a method of Mastra's takes. */
+type Asked<Method extends keyof MemoryStorage> = Parameters<
+	Extract<MemoryStorage[Method], (...args: never[]) => unknown>
+>[0];
 type Listed = Omit<StorageListMessagesByResourceIdInput, "resourceId">;
 
 const MESSAGES = 40; // in a page
@@ -76,54 +79,40 @@ export class ForkloreMemory extends MemoryStorage {
 
 	/** Delete every thread and resource of this store. */
 	override async dangerouslyClearAll(): Promise<void> {
-		for await (const { name } of this.#fl.names({ prefix: `${this.#prefix}/` }))
-			await this.#threads.delete(name.slice(this.#prefix.length + 1));
-		for await (const named of this.#fl.names({ prefix: `${this.#prefix}-resource/` })) {
-			if (named.deleted !== true) await this.#fl.conversation(named.conversationId).delete();
-			await this.#fl.deleteName(named);
+		for (const prefix of [`${this.#prefix}/`, `${this.#prefix}-resource/`]) {
+			for await (const named of this.#fl.names({ prefix })) await deleteNamed(this.#fl, named);
 		}
 	}
 
 	// Threads
 
-	override async getThreadById(asked: {
-		threadId: string;
-		resourceId?: string;
-	}): Promise<StorageThreadType | null> {
-		const details = await this.#threads.get(asked.threadId);
+	override async getThreadById({
+		threadId,
+		resourceId,
+	}: Asked<"getThreadById">): Promise<StorageThreadType | null> {
+		const details = await this.#threads.get(threadId);
 		const thread = details && this.#threads.threadOf(details);
-		if (thread === undefined) return null;
-		return asked.resourceId === undefined || asked.resourceId === thread.resourceId ? thread : null;
+		return thread && (resourceId === undefined || resourceId === thread.resourceId) ? thread : null;
 	}
 
-	override async saveThread({ thread }: { thread: StorageThreadType }): Promise<StorageThreadType> {
+	override async saveThread({ thread }: Asked<"saveThread">): Promise<StorageThreadType> {
 		await this.#threads.save(thread);
 		return thread;
 	}
 
-	override async updateThread(told: {
-		id: string;
-		title?: string;
-		metadata?: Record<string, unknown>;
-	}): Promise<StorageThreadType> {
-		const { id, title, metadata } = told;
-		const changed = await this.#threads.change(id, (thread) => ({
-			...thread,
+	override async updateThread({ id, title, metadata }: Asked<"updateThread">): Promise<StorageThreadType> {
+		return this.#change(id, (thread) => ({
 			...(title !== undefined && { title }),
 			metadata: { ...thread.metadata, ...metadata },
-			updatedAt: new Date(),
 		}));
-		if (changed === undefined) throw new NoThreadError(id);
-		return changed;
 	}
 
 	/** `update` is asked again if another process has changed the thread meanwhile. */
-	override async updateThreadMetadata(told: {
-		id: string;
-		resourceId?: string;
-		update: (thread: StorageThreadType) => Record<string, unknown> | undefined;
-	}): Promise<StorageThreadType | null> {
-		const { id, resourceId, update } = told;
+	override async updateThreadMetadata({
+		id,
+		resourceId,
+		update,
+	}: Asked<"updateThreadMetadata">): Promise<StorageThreadType | null> {
 		const isOther = (thread: StorageThreadType): boolean =>
 			resourceId !== undefined && thread.resourceId !== resourceId;
 		const changed = await this.#threads.change(id, (thread) => {
@@ -134,24 +123,17 @@ export class ForkloreMemory extends MemoryStorage {
 	}
 
 	/** One entry says whose the messages before it are. */
-	override async updateThreadResourceId(told: {
-		threadId: string;
-		resourceId: string;
-	}): Promise<StorageThreadType> {
-		const { threadId, resourceId } = told;
-		const thread = await this.getThreadById({ threadId });
-		if (thread?.resourceId === resourceId) return thread;
+	override async updateThreadResourceId({
+		threadId,
+		resourceId,
+	}: Asked<"updateThreadResourceId">): Promise<StorageThreadType> {
+		const thread = await this.getThreadById({ threadId, resourceId });
+		if (thread) return thread;
 		await this.#log.append(threadId, () => [{ owner: resourceId }]);
-		const changed = await this.#threads.change(threadId, (thread) => ({
-			...thread,
-			resourceId,
-			updatedAt: new Date(),
-		}));
-		if (changed === undefined) throw new NoThreadError(threadId);
-		return changed;
+		return this.#change(threadId, () => ({ resourceId }));
 	}
 
-	override async deleteThread({ threadId }: { threadId: string }): Promise<void> {
+	override async deleteThread({ threadId }: Asked<"deleteThread">): Promise<void> {
 		await this.#threads.delete(threadId);
 	}
 
@@ -162,12 +144,10 @@ export class ForkloreMemory extends MemoryStorage {
 		this.validateMetadataKeys(filter?.metadata);
 		const { offset, perPage } = calculatePagination(page, asked, normalizePerPage(asked, THREADS));
 		const wanted = Object.entries(filter?.metadata ?? {});
-		const threads: StorageThreadType[] = [];
-		for await (const details of this.#threads.list(given(filter?.resourceId))) {
-			const thread = this.#threads.threadOf(details);
-			if (wanted.every(([key, value]) => jsonValueEquals(thread.metadata?.[key], value)))
-				threads.push(thread);
-		}
+		const all = (await this.#threads.list(given(filter?.resourceId))).map(this.#threads.threadOf);
+		const threads = all.filter((thread) =>
+			wanted.every(([key, value]) => jsonValueEquals(thread.metadata?.[key], value)),
+		);
 		threads.sort((one, other) => one[field].getTime() - other[field].getTime());
 		if (direction === "DESC") threads.reverse();
 		const end = perPage === false ? Infinity : offset + perPage;
@@ -223,12 +203,13 @@ export class ForkloreMemory extends MemoryStorage {
 		const [copy, source] = await Promise.all(
 			[thread.id, args.sourceThreadId].map((id) => this.#log.read(id)),
 		);
-		const shown = copy ? inOrder([copy]) : [];
-		const ids = shown.map(({ storedId, conversationId, message }) => {
-			const isOwn = conversationId === source?.conversationId;
-			return [isOwn ? storedId : clonedId(args.sourceThreadId, storedId), message.id];
-		});
-		const messageIdMap = Object.fromEntries(ids) as Record<string, string>;
+		const messageIdMap: Record<string, string> = {};
+		const sources = new Map(source?.shown.map(({ entryId, message }) => [entryId, message.id]));
+		const shown = inOrder([copy]);
+		for (const { entryId, message } of shown) {
+			const sourceId = sources.get(entryId);
+			if (sourceId !== undefined) messageIdMap[sourceId] = message.id;
+		}
 		return { thread, clonedMessages: shown.map(({ message }) => message), messageIdMap };
 	}
 
@@ -238,7 +219,7 @@ export class ForkloreMemory extends MemoryStorage {
 		const threadIds = [args.threadId].flat();
 		if (threadIds.length === 0 || threadIds.some((id) => !id.trim()))
 			throw new Error("threadId must be a non-empty string or array of non-empty strings");
-		return this.#list(() => Promise.resolve(threadIds), given(args.resourceId), args);
+		return this.#list(threadIds, given(args.resourceId), args);
 	}
 
 	/** The messages of the resource's threads. */
@@ -246,41 +227,35 @@ export class ForkloreMemory extends MemoryStorage {
 		args: StorageListMessagesByResourceIdInput,
 	): Promise<StorageListMessagesOutput> {
 		const { resourceId } = args;
-		const threads = async (): Promise<string[]> => {
-			const ids: string[] = [];
-			for await (const details of this.#threads.list(resourceId))
-				ids.push(this.#threads.threadOf(details).id);
-			return ids;
-		};
-		return this.#list(threads, resourceId, args);
+		const threads = await this.#threads.list(resourceId);
+		return this.#list(
+			threads.map((details) => this.#threads.threadOf(details).id),
+			resourceId,
+			args,
+		);
 	}
 
 	override async listMessagesById({
 		messageIds,
-	}: {
-		messageIds: string[];
-	}): Promise<{ messages: MastraDBMessage[] }> {
+	}: Asked<"listMessagesById">): Promise<{ messages: MastraDBMessage[] }> {
 		const found = [...(await this.#log.find(messageIds)).values()].map(({ message }) => message);
 		return { messages: found.sort(byTime) };
 	}
 
-	override async saveMessages({
-		messages,
-	}: {
-		messages: MastraDBMessage[];
-	}): Promise<{ messages: MastraDBMessage[] }> {
-		for (const [threadId, some] of groupedBy(messages, ({ threadId = "" }) => threadId)) {
-			if (threadId === "") throw new Error("a message has no threadId");
+	override async saveMessages(told: Asked<"saveMessages">): Promise<typeof told> {
+		const isWrong = ({ threadId, resourceId }: { threadId?: string; resourceId?: unknown }): boolean =>
+			!threadId || resourceId === null;
+		if (told.messages.some(isWrong)) throw new Error("a message has no threadId, or null as its resourceId");
+		for (const [threadId, some] of Map.groupBy(told.messages, ({ threadId = "" }) => threadId))
 			await this.#log.save(threadId, some);
-		}
-		return { messages };
+		return told;
 	}
 
-	override async updateMessages({ messages: updates }: { messages: Updates }): Promise<MastraDBMessage[]> {
+	override async updateMessages({ messages: updates }: Asked<"updateMessages">): Promise<MastraDBMessage[]> {
 		const found = await this.#log.find(updates.map(({ id }) => id));
 		const there = updates.filter(({ id }) => found.has(id));
 		const updated: MastraDBMessage[] = [];
-		for (const [threadId, some] of groupedBy(there, ({ id }) => found.get(id)?.message.threadId ?? "")) {
+		for (const [threadId, some] of Map.groupBy(there, ({ id }) => found.get(id)?.message.threadId ?? "")) {
 			let newer = new Map<string, MastraDBMessage>();
 			await this.#log.rewrite(threadId, (walk) => {
 				newer = new Map(); // somebody may have been faster
@@ -301,7 +276,7 @@ export class ForkloreMemory extends MemoryStorage {
 
 	override async deleteMessages(messageIds: string[]): Promise<void> {
 		const found = [...(await this.#log.find(messageIds)).values()];
-		for (const [threadId, some] of groupedBy(found, ({ message }) => message.threadId ?? ""))
+		for (const [threadId, some] of Map.groupBy(found, ({ message }) => message.threadId ?? ""))
 			await this.#log.append(threadId, () => [{ deletes: some.map(({ entryId }) => entryId) }]);
 	}
 
@@ -311,7 +286,7 @@ export class ForkloreMemory extends MemoryStorage {
 	 * If nobody asks how many there are, and the newest come first, as agents ask, only these are read.
 	 */
 	async #list(
-		threadIds: () => Promise<string[]>,
+		threadIds: readonly string[],
 		resourceId: string | undefined,
 		args: Listed,
 	): Promise<StorageListMessagesOutput> {
@@ -339,8 +314,8 @@ export class ForkloreMemory extends MemoryStorage {
 			};
 		};
 		const pageEntries = includeTotal || end > 900 ? undefined : end + 50;
-		const walks = size === 0 ? [] : await threadIds();
-		const read = await Promise.all(walks.map((id) => this.#log.read(id, enough(), pageEntries)));
+		const asking = size === 0 ? [] : threadIds;
+		const read = await Promise.all(asking.map((id) => this.#log.read(id, enough(), pageEntries)));
 		const all = passing(inOrder(read)).map(({ message }) => message);
 		if (direction === "DESC") all.reverse();
 		const messages = all.slice(offset, end);
@@ -351,7 +326,8 @@ export class ForkloreMemory extends MemoryStorage {
 		}
 		messages.sort(direction === "DESC" ? (one, other) => byTime(other, one) : byTime);
 		const total = all.length;
-		return { messages, total, page, perPage, hasMore: end < total };
+		const hasMore = end < total && all.some(({ id }) => !ids.has(id)); // not if `include` brings all others
+		return { messages, total, page, perPage, hasMore };
 	}
 
 	/** Return messages with those around them in their threads, of a resource alone if one is given. */
@@ -379,9 +355,47 @@ export class ForkloreMemory extends MemoryStorage {
 		return messages;
 	}
 
+	/** Change what is told of a thread. */
+	async #change(
+		threadId: string,
+		change: (thread: StorageThreadType) => Partial<StorageThreadType>,
+	): Promise<StorageThreadType> {
+		const changed = await this.#threads.change(threadId, (thread) => ({
+			...thread,
+			...change(thread),
+			updatedAt: new Date(),
+		}));
+		if (changed === undefined) throw new NoThreadError(threadId);
+		return changed;
+	}
+
 	// Resources
 
-	// Without this Mastra's memory would leave out what an agent was told to observe, and say nothing.
+	override async getResourceById({
+		resourceId,
+	}: Asked<"getResourceById">): Promise<StorageResourceType | null> {
+		return this.#resources.get(resourceId);
+	}
+
+	override async saveResource({ resource }: Asked<"saveResource">): Promise<StorageResourceType> {
+		return this.#resources.change(resource.id, () => resource);
+	}
+
+	override async updateResource({
+		resourceId,
+		workingMemory,
+		metadata,
+	}: Asked<"updateResource">): Promise<StorageResourceType> {
+		const now = new Date();
+		return this.#resources.change(resourceId, (resource) => ({
+			...(resource ?? { id: resourceId, createdAt: now }),
+			...(workingMemory !== undefined && { workingMemory }),
+			metadata: { ...resource?.metadata, ...metadata },
+			updatedAt: now,
+		}));
+	}
+
+	// Observational memory: without this Mastra would leave out what an agent was told to observe, and say nothing.
 
 	override readonly supportsObservationalMemory = true;
 
@@ -395,37 +409,8 @@ export class ForkloreMemory extends MemoryStorage {
 
 	/** Fail: this storage keeps no observations. */
 	override initializeObservationalMemory(): Promise<never> {
-		return Promise.reject(
-			new Error("forklore keeps no observational memory: switch `observationalMemory` off"),
-		);
-	}
-
-	override async getResourceById({
-		resourceId,
-	}: {
-		resourceId: string;
-	}): Promise<StorageResourceType | null> {
-		return this.#resources.get(resourceId);
-	}
-
-	override async saveResource({ resource }: { resource: StorageResourceType }): Promise<StorageResourceType> {
-		await this.#resources.change(resource.id, () => resource);
-		return resource;
-	}
-
-	override async updateResource(told: {
-		resourceId: string;
-		workingMemory?: string;
-		metadata?: Record<string, unknown>;
-	}): Promise<StorageResourceType> {
-		const { resourceId, workingMemory, metadata } = told;
-		const now = new Date();
-		return this.#resources.change(resourceId, (resource) => ({
-			...(resource ?? { id: resourceId, createdAt: now }),
-			...(workingMemory !== undefined && { workingMemory }),
-			metadata: { ...resource?.metadata, ...metadata },
-			updatedAt: now,
-		}));
+		const why = "forklore keeps no observational memory: switch `observationalMemory` off";
+		return Promise.reject(new Error(why));
 	}
 }
 
@@ -444,18 +429,11 @@ const inOrder = (walks: readonly (Walk | undefined)[]): Shown[] =>
 		.flatMap((walk) => walk?.shown.toReversed() ?? [])
 		.sort((one, other) => byTime(one.message, other.message));
 
-function groupedBy<T>(some: readonly T[], keyOf: (one: T) => string): Map<string, T[]> {
-	const groups = new Map<string, T[]>();
-	for (const one of some) {
-		const group = groups.get(keyOf(one)) ?? [];
-		group.push(one);
-		groups.set(keyOf(one), group);
-	}
-	return groups;
-}
-
 /** Return a message with what an update says; content and metadata are merged. */
-function merged(message: MastraDBMessage, update: Updates[number]): MastraDBMessage {
+function merged(
+	message: MastraDBMessage,
+	update: Asked<"updateMessages">["messages"][number],
+): MastraDBMessage {
 	const { content, ...rest } = update;
 	const told = Object.fromEntries(
 		Object.entries(rest).filter(([, value]: [string, unknown]) => value !== undefined),

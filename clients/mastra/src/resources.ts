@@ -4,7 +4,6 @@ import type { StorageResourceType } from "@mastra/core/storage";
 
 import type { Forklore, ListedEntry } from "@forklore/client";
 
-import { wellFormed } from "./entries.ts";
 import { orNone, untilNobodyElse } from "./threads.ts";
 
 /** The resources of a client's user. */
@@ -35,7 +34,7 @@ export class Resources {
 			const entry = {
 				contentType: "history",
 				content: [
-					{ role: "SYSTEM", text: wellFormed(text), mastra: { resource: kept, changes: changes + 1 } },
+					{ role: "SYSTEM", text: text.toWellFormed(), mastra: { resource: kept, changes: changes + 1 } },
 				],
 				key: String(changes + 1),
 			};

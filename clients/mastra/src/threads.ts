@@ -10,7 +10,7 @@ import {
 	type Name,
 } from "@forklore/client";
 
-import { isPlain, noteEntry, THREAD_KEY, wellFormed, type Note } from "./entries.ts";
+import { isPlain, noteEntry, THREAD_KEY, type Note } from "./entries.ts";
 
 const TITLE_MAX = 500;
 const ATTEMPTS_MAX = 100;
@@ -25,14 +25,10 @@ interface Thread {
 	change: string;
 }
 
-/** A map that forgets what was put into it first. */
-export class Recent<T> extends Map<string, T> {
+/** A map that forgets all when it is full. */
+export class Known<T> extends Map<string, T> {
 	override set(key: string, value: T): this {
-		this.delete(key);
-		for (const first of this.keys()) {
-			if (this.size < KNOWN_MAX) break;
-			this.delete(first);
-		}
+		if (this.size >= KNOWN_MAX) this.clear();
 		return super.set(key, value);
 	}
 }
@@ -62,11 +58,19 @@ export async function untilNobodyElse<T>(reason: string, work: () => Promise<T>)
 	}
 }
 
+/** Delete what a name points to, and the name. What others inherit of it stays. */
+export async function deleteNamed(fl: Forklore, named: Name): Promise<void> {
+	if (named.deleted !== true) await orNone(fl.conversation(named.conversationId).delete());
+	await orNone(fl.deleteName(named)).catch((error: unknown) => {
+		if (!isRefused(error, "name_moved")) throw error; // somebody has made it anew
+	});
+}
+
 /** The threads of a client's user. */
 export class Threads {
 	readonly #fl: Forklore;
 	readonly #prefix: string;
-	readonly #known = new Recent<string>();
+	readonly #known = new Known<string>();
 
 	/** prefix: begins the names and tags. */
 	constructor(fl: Forklore, prefix: string) {
@@ -130,15 +134,14 @@ export class Threads {
 		});
 	}
 
-	/** Yield what is told of the threads, of a resource alone if one is given. */
-	async *list(resourceId?: string): AsyncGenerator<ConversationDetails, void, undefined> {
+	/** Return what is told of the threads, of a resource alone if one is given. */
+	async list(resourceId?: string): Promise<ConversationDetails[]> {
 		const tag =
 			resourceId === undefined ? `${this.#prefix}.thread` : `${this.#prefix}.resource:${resourceId}`;
-		const archived = "include";
-		const all = this.#fl.conversations({ mode: "all", order: "created", archived, tag, pageRows: 200 });
-		for await (const details of all) {
-			if (details.accessLevel === "owner" && recordOf(details) !== undefined) yield details;
-		}
+		const all = this.#fl.conversations({ mode: "all", order: "created", archived: "include", tag });
+		return (await all.list()).filter(
+			(details) => details.accessLevel === "owner" && recordOf(details) !== undefined,
+		);
 	}
 
 	/** Make a thread that shows what a conversation shows up to an entry: a fork, with an entry of its own. */
@@ -169,18 +172,12 @@ export class Threads {
 	/** Delete a thread. What its clones show of it stays. */
 	async delete(threadId: string): Promise<void> {
 		const named = await this.#named(threadId);
-		if (named === undefined) return;
-		const { conversationId } = named;
-		if (named.deleted !== true)
-			await orNone(this.#fl.api.deleteConversation({ conversationId, scope: "branch" }));
+		if (named) await deleteNamed(this.#fl, named);
 		this.#known.delete(threadId);
-		await orNone(this.#fl.deleteName(named)).catch((error: unknown) => {
-			if (!isRefused(error, "name_moved")) throw error; // somebody has made it anew
-		});
 	}
 
 	/** Return the thread that a conversation is. */
-	threadOf({ tags, metadata, createdAt, lastUsedAt }: ConversationDetails): StorageThreadType {
+	threadOf = ({ tags, metadata, createdAt, lastUsedAt }: ConversationDetails): StorageThreadType => {
 		const { title, updatedAt, ...told } = recordIn(metadata);
 		const used = lastUsedAt > createdAt && lastUsedAt > updatedAt ? lastUsedAt : updatedAt;
 		return {
@@ -191,7 +188,7 @@ export class Threads {
 			updatedAt: new Date(used),
 			...(told.metadata !== undefined && { metadata: told.metadata }),
 		};
-	}
+	};
 
 	/** Return the description of a thread's conversation. */
 	#told(thread: StorageThreadType, change: string = crypto.randomUUID()) {
@@ -205,7 +202,7 @@ export class Threads {
 		};
 		const json = JSON.stringify(told);
 		return {
-			title: wellFormed((title ?? "").slice(0, TITLE_MAX)) || `Thread ${id}`,
+			title: (title ?? "").slice(0, TITLE_MAX).toWellFormed() || `Thread ${id}`,
 			tags: { [`${this.#prefix}.thread`]: id, [`${this.#prefix}.resource`]: resourceId },
 			metadata: { mastra: isPlain(json) ? (JSON.parse(json) as Thread) : { packed: json } },
 		};

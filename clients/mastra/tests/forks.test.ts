@@ -299,6 +299,17 @@ test("a message that a process saves as it is there already is no new entry", as
 	expect(await (await memory.conversation(thread.id)).history().list()).toHaveLength(1 + messages.length);
 });
 
+test("of messages of which one cannot be stored none is", async () => {
+	const memory = new ForkloreMemory(client());
+	const thread = threadOf();
+	await memory.saveThread({ thread });
+	const [first, second] = messagesOf(thread, ["May?", "In May."]) as [MastraDBMessage, MastraDBMessage];
+	const { threadId: _, ...homeless } = second;
+	for (const wrong of [homeless, { ...second, id: "x".repeat(129) }])
+		await expect(memory.saveMessages({ messages: [first, wrong] })).rejects.toThrow();
+	expect((await memory.listMessages({ threadId: thread.id })).messages).toEqual([]);
+});
+
 test("a thread whose deletion was cut off midway is gone, and its id is free", async () => {
 	const memory = new ForkloreMemory(client());
 	const [one, two, three, source] = [threadOf(), threadOf(), threadOf(), threadOf()];

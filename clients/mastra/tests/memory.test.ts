@@ -244,6 +244,13 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		expect((await store.listMessages({ threadId: one.id, perPage: false })).messages).toEqual(messages);
 	});
 
+	test("of messages of which one is wrong none is saved", async () => {
+		const { store, one } = await saved([]);
+		const wrong = { ...message(one, "wrong"), resourceId: null } as unknown as MastraDBMessage;
+		await expect(store.saveMessages({ messages: [message(one, "right"), wrong] })).rejects.toThrow();
+		expect((await store.listMessages({ threadId: one.id })).messages).toEqual([]);
+	});
+
 	test("a message that is saved again is replaced, in its place", async () => {
 		const { store, one, messages } = await saved(["May?", "Lisbon.", "Why?"]);
 		const again = {
@@ -339,6 +346,11 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		expect(await listed({ perPage: 0, include })).toBe("234");
 		expect(await listed({ perPage: 1, include })).toBe("0234");
 		expect(await listed({ perPage: 3, include })).toBe("01234");
+		const all = { perPage: 3, include: [{ id: sure(messages[3]).id, withNextMessages: 9 }] };
+		const pages = await Promise.all(
+			[{ perPage: 3, include }, all].map((args) => store.listMessages({ threadId: one.id, ...args })),
+		);
+		expect(pages.map(({ hasMore }) => hasMore)).toEqual([true, false]);
 		expect(await listed({ perPage: 0, include: [{ id: sure(others[1]).id, withPreviousMessages: 5 }] })).toBe(
 			"ab",
 		);

@@ -73,6 +73,8 @@ def test_the_store_passes_the_tests_of_the_sdk_in_place_of_the_one_in_memory(
         "-p",
         "no:asyncio",
         "-p",
+        "no:langsmith_plugin",
+        "-p",
         "tests.clients.adapters.claude_agent_plugin",
     )
 

@@ -220,6 +220,17 @@ async def test_the_same_event_again_is_not_stored_again(adk: BaseSessionService)
     assert (await got(adk)).events == [event]
 
 
+async def test_events_of_one_id_change_the_shared_state_each(adk: BaseSessionService) -> None:
+    one, other = await adk.create_session(**S), await adk.create_session(**WHO, session_id="t")
+    first = Event(id="e", author="guide", actions=EventActions(state_delta={"user:n": 1, "app:n": 1}))
+    second = Event(id="e", author="guide", actions=EventActions(state_delta={"user:n": 2, "app:n": 2}))
+    await adk.append_event(one, first.model_copy(deep=True))
+    await adk.append_event(one, second)
+    assert (await got(adk)).state == {"user:n": 2, "app:n": 2}
+    await adk.append_event(other, first)  # the same event in another session
+    assert (await got(adk)).state == {"user:n": 1, "app:n": 1}
+
+
 async def test_tasks_that_share_a_session_append_one_after_another(adk: BaseSessionService) -> None:
     made = await adk.create_session(**S)  # as tools of a live run do
     await asyncio.gather(*(adk.append_event(made, said(str(at))) for at in range(4)))

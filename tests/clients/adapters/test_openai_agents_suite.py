@@ -15,11 +15,12 @@ from tests.clients.adapters.services import Service
 from tools.harness.local_server import ROOT
 
 SHA256 = "4b4b285f4fed81fdf1b4ac426a9101658d9cd29b4fb1aaeee18f639b77e704e3"
-COMPACTION = (
+MEMORY = (
+    "memory/test_session.py",
+    "memory/test_session_limit.py",
     "memory/test_compaction_model_visibility.py",
     "memory/test_openai_responses_compaction_session.py",
 )
-
 RUNNER = (
     "test_agent_runner.py",
     "test_agent_runner_streamed.py",
@@ -73,7 +74,7 @@ def run(files: tuple[str, ...], service: Service, used: Path) -> str:
         USED: str(used),
         LEFT_OUT: OF_SQLITE + OF_EXPIRY,
     }
-    options = ("-q", "-p", "openai_agents_plugin", "-p", "no:cacheprovider")
+    options = ("-q", "-p", "openai_agents_plugin", "-p", "no:cacheprovider", "-p", "no:langsmith_plugin")
     ran = subprocess.run(
         (sys.executable, "-m", "pytest", *options, *files),
         cwd=folder,
@@ -90,12 +91,10 @@ def run(files: tuple[str, ...], service: Service, used: Path) -> str:
 @pytest.mark.parametrize(
     ("files", "counts"),
     [
-        (("memory/test_session.py",), {"passed": 38, "deselected": 18}),
-        (("memory/test_session_limit.py",), {"passed": 15}),
-        (COMPACTION, {"passed": 167, "deselected": 8}),
+        (MEMORY, {"passed": 220, "deselected": 26}),
         (RUNNER, {"passed": 164, "deselected": 4}),
     ],
-    ids=["session", "limit", "compaction", "runner"],
+    ids=["memory", "runner"],
 )
 def test_the_session_passes_the_tests_of_the_sdk(
     service: Service, tmp_path: Path, files: tuple[str, ...], counts: dict[str, int]
@@ -105,5 +104,5 @@ def test_the_session_passes_the_tests_of_the_sdk(
     assert {word: int(number) for number, word in found} == counts, said
     used = json.loads((tmp_path / "used.json").read_text())
     assert min(used["get_items"], used["add_items"]) > 20
-    if files[0] == "memory/test_session.py":
+    if files == MEMORY:
         assert set(used) >= {"get_items", "add_items", "pop_item"}

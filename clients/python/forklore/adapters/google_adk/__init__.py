@@ -34,6 +34,7 @@ from forklore.adapters.google_adk.entries import (
     plain,
     quoted,
     restored_in,
+    text_of,
     unquoted,
     wanted,
 )
@@ -228,7 +229,7 @@ class ForkloreSessionService(BaseSessionService):
             await self._mark(name, session)
         value = plain(event.model_dump(mode="json", exclude_defaults=True))
         last = await self._append(name, session, event, value)
-        await self._share(session.app_name, session.user_id, parted(delta_of(value)), event.id)
+        await self._share(session.app_name, session.user_id, parted(delta_of(value)), f"{name}/{event.id}")
         return self._committed(session, event, last)
 
     def _committed(self, session: Session, event: Event, last: str) -> Event:
@@ -417,10 +418,13 @@ class ForkloreSessionService(BaseSessionService):
         return made
 
     async def _share(self, app_name: str, user_id: str, parts: Mapping[str, Any], change: str) -> None:
-        """Append the changes of the user's and the app's state. change: its id, stored once."""
-        key = hashlib.sha256(change.encode()).hexdigest()
+        """Append the changes of the user's and the app's state. change: what they are a part of.
+
+        The same of the same change is stored once.
+        """
         for scope, whose in (("user", (user_id,)), ("app", ())):
             if parts[scope]:
+                key = hashlib.sha256(text_of([change, parts[scope]]).encode()).hexdigest()
                 draft = {**opaque({"kind": SHARED, "value": storable(parts[scope])}), "key": key}
                 try:
                     await self._keeper(whose).api.append_entry_by_name(

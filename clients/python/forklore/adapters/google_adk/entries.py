@@ -60,7 +60,7 @@ class Read:
         What was no JSON has not come back equal. So texts are compared.
         """
         last = self.held[-1]
-        return last["kind"] == EVENT and _text(last["value"]) == _text(event)
+        return last["kind"] == EVENT and text_of(last["value"]) == text_of(event)
 
     def before(self, invocation_id: str) -> "Read | None":
         """Return what stands before an invocation; None if there is none."""
@@ -76,7 +76,7 @@ def plain(value: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _text(value: Mapping[str, Any]) -> str:
+def text_of(value: Any) -> str:
     """Return a value as JSON text, which is equal where two values are stored alike."""
     return json.dumps(value, sort_keys=True)
 

@@ -85,7 +85,7 @@ class View:
         if held.get("kind") == EVENT:
             self.take(kept_in(entry, self.conversation_id or ""))
         elif held.get("kind") == STATE:
-            self.state = dict(restored(held["value"]))
+            self.state = restored(held["value"])
             self.left, self.sliced = held["left"], held.get("sliced")
         elif held.get("kind") == CHANGE:
             self.state = changed(self.state, restored(held["value"]))

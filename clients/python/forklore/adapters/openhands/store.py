@@ -109,11 +109,11 @@ class ForkloreFileStore(FileStore):
         """Return the paths of the files in a folder."""
         with self._turn:
             view = self._known()
-            if self._fork is not None or view.state is None:
+            if self._fork is not None:
                 return []
             if path.strip("/") == EVENTS_DIR:
                 return [f"{EVENTS_DIR}/{_file_of(at, one)}" for at, one in enumerate(self._log)]
-            return [] if path.strip("/") else [BASE_STATE, f"{EVENTS_DIR}/"]
+            return [BASE_STATE, f"{EVENTS_DIR}/"] if not path.strip("/") and view.state is not None else []
 
     def exists(self, path: str) -> bool:
         """Return whether there is a file, or a folder with files."""
@@ -155,7 +155,7 @@ class ForkloreFileStore(FileStore):
             view = self._known()
             made = self._store_of(conversation_id)
             if from_event_id is None:
-                made._log = list(self._log)
+                made._log = view.log(self._log)  # in the order in which others read it
                 made._fork = _after(view.conversation_id, view.last)
                 made._view = replace(view, conversation_id=None, events=list(view.events))
             else:
@@ -188,7 +188,7 @@ class ForkloreFileStore(FileStore):
 
     def erase(self) -> None:
         """Delete the conversation with all branches of its log. Forks of it stay."""
-        with self._turn:
+        with self._turn, suppress(NotFoundError):
             view = self._known()
             for each in (*view.left, view.conversation_id):
                 with suppress(NotFoundError):
@@ -203,14 +203,17 @@ class ForkloreFileStore(FileStore):
     def _known(self) -> View:
         """Return what is stored, read once, and then what this process has added.
 
-        Read again, what was known keeps its place, by which the SDK names it in this process.
+        Read again, what was known keeps its place, by which the SDK names it in this process, even
+        if its branch has been deleted. Raises NotFoundError if the conversation has been.
         """
         if self._view is None:
             with _without_collections():
-                log, self._view = self._read()
+                log, view = self._read()
             new = {one.event_id: one for one in log}
-            known = [new.pop(one.event_id) for one in self._log if one.event_id in new]
-            self._log = [*known, *new.values()]
+            known = [new.pop(one.event_id, one) for one in self._log]
+            if known and len(new) == len(log):
+                raise NotFoundError(f"the conversation {self._name!r} has been deleted")
+            self._view, self._log = view, [*known, *new.values()]
             self._number = _next_number(self._log)
         return self._view
 
@@ -305,6 +308,7 @@ class ForkloreFileStore(FileStore):
         else:
             entry = self._branch(draft, parent)
         view = self._known()
+        view.conversation_id = entry.conversation_id  # without a base state it is new
         view.passed(entry)
         kept = Kept.of(event, number, entry.id, entry.conversation_id, text=text)
         view.take(kept)
