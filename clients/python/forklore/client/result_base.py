@@ -67,7 +67,7 @@ class Value:
             raise UnexpectedAnswerError(f"the answer holds no object where {cls.__name__} is expected")
         members = _members(cast("Hashable", cls))
         if not members.needed <= given.keys():
-            missing = ", ".join(sorted(members.needed - given.keys()))
+            missing = next(name for name in members.wire if name in members.needed - given.keys())
             raise UnexpectedAnswerError(f"the answer has no {missing} where {cls.__name__} is expected")
         known: dict[str, Any] = {"extra": {}, **members.defaults}
         for wire, held in given.items():

@@ -229,12 +229,12 @@ def test_a_log_without_a_base_state_is_kept(client: Forklore, tmp_path: Path) ->
     kept_id = uuid4()
     stores = [ForkloreFileStore(client, kept_id), InMemoryFileStore()]
     root, left, right = (f"{uuid4()}" for _ in range(3))
-    for store in stores:
-        log = EventLog(store)
+    for each in stores:
+        log = EventLog(each)
         for event in (said("root", id=root), said("a", id=left, parent_id=root)):
             log.append(event)
         log.append(said("b", id=right, parent_id=root))
-        read = EventLog(store)
+        read = EventLog(each)
         assert [event.id for event in read] == [root, left, right]
     read = EventLog(ForkloreFileStore(client, kept_id))
     assert [event.id for event in read.path_to_root(right)] == [root, right]
