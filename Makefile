@@ -4,6 +4,7 @@
 #   .run       the local server and the command line    Python 3.11 or newer
 #   .adapters  the agent frameworks and their adapters  Python 3.11 or newer
 #   .newest    the same with the newest frameworks      Python 3.11 or newer
+#              and .newest-openhands, .newest-mastra
 #   .openhands OpenHands and its adapter                the functions' Python
 #   .agent-server the same with OpenHands' agent server  the functions' Python
 #   .web       the tests of the explorer in a browser   Python 3.11 or newer
@@ -99,7 +100,7 @@ agent_server := openhands-agent-server==1.58.2
 on_agent_server := $(addprefix --ignore=,tests/clients/adapters/openhands/test_agent_server.py clients/python/forklore/adapters/openhands/server.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-adapters test-newest test-openhands test-agent-server test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local image deploy restore upgrade try-recall lock clean
+.PHONY: help run check test test-adapters test-newest newest-adapters newest-openhands newest-mastra test-openhands test-agent-server test-web build-web pictures chromium environments fix-web test-typescript build-typescript build-kits fix-typescript chat test-random test-reliability programs bench gate demo openapi fix build build-here size size-deployed validate test-deployment client package package-npm deploy-emulated sam-local image deploy restore upgrade try-recall lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 22
@@ -158,12 +159,33 @@ test-adapters: $(ADAPTERS)/ready ## run the agent frameworks' own tests, and mor
 	tests=$$?; wait $$types && exit $$tests
 
 # The frameworks beside the locked ones: what is newer is printed before the tests say what it breaks.
-test-newest: ## run the tests of the adapters with the newest agent frameworks, in an environment of its own; not in CI
-	@$(MAKE) --no-print-directory "ADAPTERS=$(NEWEST)" "$(NEWEST)/ready"
-	@"$(NEWEST)/bin/python" $(pip) install --upgrade --upgrade-strategy eager $(frameworks)
-	@"$(NEWEST)/bin/python" -m pip --disable-pip-version-check list --format=freeze | sed ':a;s/^\([^=]*\)[_.]/\1-/;ta' | \
-		while read -r one; do grep -qiF "$$one " $(locks)/adapters.txt || echo "not in the lock: $$one"; done
-	@FORKLORE_TEST_NEWEST=1 $(MAKE) --no-print-directory "ADAPTERS=$(NEWEST)" test-adapters
+# pip would rather take an old framework than an old package that another one wants, so the lock's are the oldest.
+# $(call newest,VARIABLE,FOLDER,FRAMEWORKS,NAME): NAME is of the lock and of the tests.
+define newest
+	@$(MAKE) --no-print-directory "$(1)=$(2)" "$(2)/ready"
+	@for one in $(3); do grep -o "^$${one%[*}==[^ ]*" $(locks)/$(4).txt; done | sed 's/==/>=/' > "$(2)/oldest.txt"
+	@"$(2)/bin/python" $(pip) install --upgrade --upgrade-strategy eager --constraint "$(2)/oldest.txt" $(3)
+	@"$(2)/bin/python" -m pip --disable-pip-version-check list --format=freeze | sed ':a;s/^\([^=]*\)[_.]/\1-/;ta' | \
+		while read -r one; do grep -qiF "$$one " $(locks)/$(4).txt || echo "not in the lock: $$one"; done
+	@FORKLORE_TEST_NEWEST=1 $(MAKE) --no-print-directory "$(1)=$(2)" test-$(4)
+endef
+
+test-newest: ## run the tests of the adapters with the newest agent frameworks, in environments of their own; not in CI
+	@$(MAKE) --no-print-directory --keep-going newest-adapters $(if $(RUNTIME_PYTHON),newest-openhands) newest-mastra
+
+newest-adapters:
+	$(call newest,ADAPTERS,$(NEWEST),$(frameworks),adapters)
+
+newest-openhands:
+	$(call newest,OPENHANDS,$(NEWEST)-openhands,openhands-sdk,openhands)
+
+# Node looks into the package's own folder first.
+newest-mastra: $(VENV)/ready build-kits
+	@rm -rf "$(NEWEST)-mastra" && mkdir "$(NEWEST)-mastra"
+	@$(newer_node) && npm install --silent --no-save --prefix "$(NEWEST)-mastra" @mastra/core@latest @mastra/memory@latest && \
+		grep -o '"version": *"[^"]*"' "$(NEWEST)-mastra"/node_modules/@mastra/*/package.json && cd clients/mastra && \
+		trap 'rm -f node_modules' EXIT && ln -sfn "$(abspath $(NEWEST))-mastra/node_modules" node_modules && \
+		npm run --silent check && FORKLORE_PYTHON="$(abspath $(VENV))/bin/python" npm test --silent
 
 test-openhands: $(if $(RUNTIME_PYTHON),$(OPENHANDS)/ready) ## run the tests of OpenHands' adapter; needs Python 3.13
 ifdef RUNTIME_PYTHON
@@ -348,7 +370,7 @@ lock: ## write all locks from pyproject.toml and the three requirements.in; need
 		$(compile) --group $$group -o $(locks)/$$group.txt || exit 1; done
 
 clean: ## remove the environments and whatever was built or cached
-	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(NEWEST)" "$(OPENHANDS)" "$(AGENT_SERVER)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .programs .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
+	rm -rf "$(VENV)" "$(RUN)" "$(ADAPTERS)" "$(NEWEST)" "$(NEWEST)-openhands" "$(NEWEST)-mastra" "$(OPENHANDS)" "$(AGENT_SERVER)" "$(WEB)" "$(SAM)" "$(CHECKS)" "$(RELEASE)" "$(RUNTIME)" "$(EMULATOR)" .programs .aws-sam env.local.json .cache .hypothesis .mypy_cache .pytest_cache \
 		.ruff_cache build dist dist-npm node_modules clients/node_modules $(foreach one,$(typescript) $(kits),$(addprefix $(one)/,node_modules build dist LICENSE)) \
 		$(runtimes)/node_modules *.egg-info .*.lock node_modules.lock clients/node_modules.lock $(typescript)/node_modules.lock \
 		$(runtimes)/node_modules.lock

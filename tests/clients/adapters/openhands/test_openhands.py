@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from openhands.sdk.conversation.event_store import EventLog
 from openhands.sdk.conversation.impl.local_conversation import LocalConversation
 from openhands.sdk.event.conversation_error import ConversationErrorEvent
 from openhands.sdk.event.conversation_state import ConversationStateUpdateEvent
@@ -15,8 +16,8 @@ from openhands.sdk.io import InMemoryFileStore
 from openhands.sdk.llm import ImageContent, Message
 from openhands.sdk.utils.cipher import Cipher
 
-from forklore import ConflictError, Forklore, InputError, role_of, text_of
-from forklore.adapters.openhands import Conversation, ForkloreConversation, ForkloreFileStore
+from forklore import ConflictError, Forklore, InputError, NotFoundError, role_of, text_of
+from forklore.adapters.openhands import Conversation, ForkloreConversation, ForkloreFileStore, store
 from forklore.client.errors import TooLargeError
 from tests.clients.adapters.openhands.conversations import agent, ask, emit, plain, said, shown
 from tests.clients.adapters.openhands.model import KEY, speaking
@@ -93,6 +94,18 @@ def test_the_base_state_is_stored_where_it_changes(client: Forklore, tmp_path: P
     assert last.agent.llm.api_key == ours.agent.llm.api_key
 
 
+def test_a_reader_needs_the_last_whole_base_state_alone(client: Forklore, tmp_path: Path) -> None:
+    ours = kept(client, tmp_path)
+    for step in range(2 * store.CHANGES_MAX):
+        ours.state.agent_state = {"step": step}
+    kinds = [one.content[0]["openhands"]["kind"] for one in entries_of(client, ours)]
+    changes = ["change"] * store.CHANGES_MAX
+    assert kinds == ["state", *changes, "state", *changes[1:]]
+    [latest] = [one for one in entries_of(client, ours) if one.epoch == 2][:1]
+    assert latest.content[0]["openhands"]["kind"] == "state"
+    assert shown(kept(client, tmp_path, ours.id, agent=None)) == shown(ours)
+
+
 def test_files_are_attachments(client: Forklore, tmp_path: Path) -> None:
     photo = "data:image/png;base64," + "iVBORw0KGgo" + "A" * 60_000 + "="
     event = said("Is it this one?")
@@ -130,9 +143,18 @@ def test_what_cannot_be_stored_is_refused(client: Forklore, tmp_path: Path) -> N
 # Branches and forks
 
 
+@pytest.mark.parametrize("are_short", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_walk_is_as_with_the_sdk(client: Forklore, tmp_path: Path, seed: int) -> None:
-    """Messages, moves of the head, forks and new processes, in any order."""
+def test_a_walk_is_as_with_the_sdk(
+    client: Forklore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, are_short: bool
+) -> None:
+    """Messages, moves of the head, forks and new processes, in any order.
+
+    are_short: whether pages are, and what follows a whole base state.
+    """
+    if are_short:
+        monkeypatch.setattr(store, "PAGE_ENTRIES_MAX", 3)
+        monkeypatch.setattr(store, "CHANGES_MAX", 2)
     draw = random.Random(seed)
     pairs: list[tuple[LocalConversation, ForkloreConversation]] = [(plain(tmp_path), kept(client, tmp_path))]
     for step in range(40):
@@ -201,6 +223,21 @@ def test_ids_that_are_no_uuids_are_kept(client: Forklore, tmp_path: Path) -> Non
     [*_, last] = entries_of(client, forked)
     assert last.content[0]["openhands"]["value"]["id"] == "evt/3"
     assert len(ours.state.events) == 3
+
+
+def test_a_log_without_a_base_state_is_kept(client: Forklore, tmp_path: Path) -> None:
+    kept_id = uuid4()
+    stores = [ForkloreFileStore(client, kept_id), InMemoryFileStore()]
+    root, left, right = (f"{uuid4()}" for _ in range(3))
+    for each in stores:
+        log = EventLog(each)
+        for event in (said("root", id=root), said("a", id=left, parent_id=root)):
+            log.append(event)
+        log.append(said("b", id=right, parent_id=root))
+        read = EventLog(each)
+        assert [event.id for event in read] == [root, left, right]
+    read = EventLog(ForkloreFileStore(client, kept_id))
+    assert [event.id for event in read.path_to_root(right)] == [root, right]
 
 
 def test_a_log_from_before_there_was_a_tree_is_one_branch(client: Forklore, tmp_path: Path) -> None:
@@ -302,6 +339,38 @@ def test_two_processes_lose_nothing(client: Forklore, tmp_path: Path) -> None:
     assert lines == [ids[0::2], ids[1::2]]
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_walk_of_three_processes_loses_nothing(client: Forklore, tmp_path: Path, seed: int) -> None:
+    """Messages, moves of the head, forks and new processes, in any order, on one conversation."""
+    draw = random.Random(seed)
+    ours = kept(client, tmp_path)
+    follows: dict[str, str | None] = {emit(ours, "root"): None}
+    processes = [kept(client, tmp_path, ours.id, agent=None) for _ in range(3)]
+    for step in range(30):
+        at = draw.randrange(3)
+        one = processes[at]
+        there = draw.choice([event.id for event in one.state.events])
+        match draw.choice(["emit"] * 5 + ["state", "go", "go", "nowhere", "fork", "slice", "again"]):
+            case "emit":
+                leaf = one.state._resolve_active_leaf()
+                follows[emit(one, f"{step}")] = leaf
+            case "state":
+                one.state.agent_state = {"step": step}
+            case "go":
+                one.navigate_to(there)
+            case "nowhere":
+                one.navigate_to(None)
+            case "again":
+                processes[at] = kept(client, tmp_path, ours.id, agent=None)
+            case what:
+                forked = one.fork(from_event_id=there if what == "slice" else None)
+                emit(forked, "goes on")
+                assert shown(kept(client, tmp_path, forked.id, agent=None)) == shown(forked), step
+    read = kept(client, tmp_path, ours.id, agent=None).state.events
+    assert {event.id: read._effective_parent_id(at, event) for at, event in enumerate(read)} == follows
+    assert len(read) == len(follows)
+
+
 def test_a_process_may_be_killed_anywhere(service: Service, user: str, tmp_path: Path) -> None:
     """Each event is stored whole or not at all, and a fork is there or not."""
     lives = 0
@@ -352,6 +421,34 @@ def test_an_erased_conversation_leaves_its_forks(client: Forklore, tmp_path: Pat
     emit(read, "c")
     assert len(kept(client, tmp_path, forked.id).state.events) == 3
     assert len(kept(client, tmp_path, ours.id).state.events) == 0
+
+
+def test_what_others_delete_is_not_made_again(client: Forklore, tmp_path: Path) -> None:
+    """A process that does not know it yet writes nothing that cannot be read."""
+    ours = kept(client, tmp_path)
+    root, left = emit(ours, "root"), emit(ours, "a")
+    ours.navigate_to(root)
+    others = [kept(client, tmp_path, ours.id, agent=None) for _ in range(2)]
+    emit(ours, "b")
+    emit(others[0], "c")
+    _, branches = client.named(f"openhands/{ours.id}").tree()
+    client.conversation(branches[0].conversation_id).delete()  # the branch that `ours` has left
+    for one in others:
+        emit(one, "d")
+        one._state._events._event_cache.clear()
+        assert [event.id for event in one.state.events][:2] == [root, left]
+    store = ours._file_store
+    assert isinstance(store, ForkloreFileStore)
+    store.erase()
+    for one in (ours, *others):
+        for number in range(2):
+            with pytest.raises(NotFoundError, match="deleted"):
+                one.state.agent_state = {"number": number}
+            with pytest.raises(NotFoundError, match="deleted"):
+                emit(one, "e")
+    assert len(kept(client, tmp_path, ours.id).state.events) == 0
+    with pytest.raises(NotFoundError, match="deleted"):
+        emit(others[0], "e")
 
 
 # In the place of the SDK's own
