@@ -53,7 +53,8 @@ class Shape:
 
     def unknown(self, item: Item) -> list[str]:
         """Return the attributes of the item that its kind does not have."""
-        return [name for name in item if name not in {**_KEY, **self.needed, **self.possible}]
+        known = {**_KEY, **self.needed, **self.possible}
+        return [name for name in item if name not in known]
 
     def malformed(self, item: Item) -> list[str]:
         """Return the attributes that are missing or have a wrong type."""

@@ -4,12 +4,13 @@ import time
 
 from forklore_local.fsck.check import findings
 from forklore_local.fsck.finding import Finding
-from forklore_local.fsck.source import Source
 from forklore_local.fsck.survey import Survey
 from forklore_service.domain import keys
+from forklore_service.domain.keys import Key
 from forklore_service.domain.model import JobKind
 from forklore_service.storage.clock import Clock
 from forklore_service.storage.connection import Connection
+from forklore_service.storage.table import Table
 from tests.service.reliability.violation import hold
 from tests.support.tables import Store
 
@@ -24,10 +25,13 @@ def findings_of(store: Store, *, now_s: int | None = None) -> list[Finding]:
 def survey_of(store: Store, *, now_s: int | None = None) -> Survey:
     """Return the contents of a table, read as the command reads it: slow pages are read again."""
     survey = Survey(now_s=int(time.time()) if now_s is None else now_s)
-    source = Source(Connection(store.client, store.name, Clock()))
-    for page in source.scan(segments=1):
+    table = Table(Connection(store.client, store.name, Clock()))
+    start: Key | None = None
+    while True:  # in this thread: to start another one would take longer than to read
+        page, start = table.scan(segment=0, segments=1, start=start)
         survey.take_all(page)
-    return survey
+        if start is None:
+            return survey
 
 
 def assert_intact(store: Store, *, settled: bool = False) -> None:

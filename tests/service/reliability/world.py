@@ -122,6 +122,7 @@ class World:
     later_s: int = 0
     contents: list[Item] = field(default_factory=list)
     made: dict[str, str] = field(default_factory=dict)
+    _saved: bytes | None = None
     _shared: Store | None = None
     _open: ExitStack = field(default_factory=ExitStack)
 
@@ -133,9 +134,13 @@ class World:
 
     @contextmanager
     def copy(self, endpoint: Endpoint) -> Iterator[Store]:
-        """Yield a new table with these contents."""
+        """Yield a new table with these contents. In memory they are written once, then copied."""
         with new_store(endpoint) as store:
-            store.put(*self.contents)
+            if self._saved is None:
+                store.put(*self.contents)
+                self._saved = None if store.database is None else store.saved()
+            else:
+                store.set_back(self._saved)
             yield store
 
 
