@@ -87,22 +87,26 @@ export class Log {
 
 	/** Append what `make` returns of the thread's end, in one step. Throws NoThreadError without such a thread. */
 	async append(threadId: string, make: (end: End) => readonly Draft[]): Promise<void> {
-		await untilNobodyElse("stale", async () => {
-			const isEnd = ({ upTo }: Walk): boolean => upTo !== undefined;
-			const end = this.#ends.get(threadId) ?? (await this.read(threadId, isEnd, 1));
-			this.#ends.delete(threadId); // until it is known what has become of it
-			if (end === undefined) throw new NoThreadError(threadId);
-			const isSent = await orNone(this.#send(threadId, end, make(end)).then(() => true));
-			if (!isSent) await this.append(threadId, make); // somebody has deleted the thread, and perhaps made it anew
-		});
+		const isEnd = ({ upTo }: Walk): boolean => upTo !== undefined;
+		const end = async () => this.#ends.get(threadId) ?? this.read(threadId, isEnd, 1);
+		await this.#appendBehind(threadId, end, make);
 	}
 
 	/** The same with what `make` returns of all messages of the thread, if nobody else appends meanwhile. */
 	async rewrite(threadId: string, make: (walk: Walk) => readonly Draft[]): Promise<void> {
+		await this.#appendBehind(threadId, async () => this.read(threadId), make);
+	}
+
+	async #appendBehind<T extends End>(
+		threadId: string,
+		read: () => Promise<T | undefined>,
+		make: (read: T) => readonly Draft[],
+	): Promise<void> {
 		await untilNobodyElse("stale", async () => {
-			const walk = await this.read(threadId);
-			if (walk === undefined) throw new NoThreadError(threadId);
-			await this.#send(threadId, walk, make(walk));
+			const end = await read();
+			this.#ends.delete(threadId); // until it is known what has become of it
+			if (end === undefined) throw new NoThreadError(threadId);
+			await this.#send(threadId, end, make(end));
 		});
 	}
 

@@ -26,7 +26,7 @@ import type { Conversation, Forklore } from "@forklore/client";
 import { inheritedId, type Shown, type Walk } from "./entries.ts";
 import { Log, NoThreadError } from "./log.ts";
 import { Resources } from "./resources.ts";
-import { deleteNamed, Threads } from "./threads.ts";
+import { deleteNamed, Threads, untilNobodyElse } from "./threads.ts";
 
 /** What a method of Mastra's takes. */
 type Asked<Method extends keyof MemoryStorage> = Parameters<
@@ -161,6 +161,10 @@ export class ForkloreMemory extends MemoryStorage {
 	 * The copied messages have the ids `clonedId` tells. There is no map of them, as that would have to read them all.
 	 */
 	override async copyThread(args: StorageCloneThreadInput): Promise<StorageCopyThreadOutput> {
+		return untilNobodyElse("stale", async () => this.#copy(args));
+	}
+
+	async #copy(args: StorageCloneThreadInput): Promise<StorageCopyThreadOutput> {
 		const { sourceThreadId, metadata, options } = args;
 		const resourceId = given(args.resourceId);
 		const { messageFilter: filter, messageLimit = 0 } = options ?? {};

@@ -38,22 +38,27 @@ export async function orNone<T>(call: Promise<T>): Promise<T | undefined> {
 	try {
 		return await call;
 	} catch (error) {
-		if (error instanceof NotFoundError && error.code === "not_found") return undefined;
+		if (isGone(error)) return undefined;
 		throw error;
 	}
 }
+
+const isGone = (error: unknown): boolean => error instanceof NotFoundError && error.code === "not_found";
 
 /** Tell whether a request was refused with a reason. */
 export const isRefused = (error: unknown, reason: string): boolean =>
 	error instanceof ConflictError && error.reason === reason;
 
-/** Do the work again and again, until nobody else was faster. Throws what the last attempt throws. */
+/**
+ * Do the work again and again, until nobody else was faster: neither refused with the reason, nor because a thread is
+ * gone, which somebody may have made anew. Throws what the last attempt throws.
+ */
 export async function untilNobodyElse<T>(reason: string, work: () => Promise<T>): Promise<T> {
 	for (let attempt = 1; ; attempt++) {
 		try {
 			return await work();
 		} catch (error) {
-			if (attempt === ATTEMPTS_MAX || !isRefused(error, reason)) throw error;
+			if (attempt === ATTEMPTS_MAX || !(isRefused(error, reason) || isGone(error))) throw error;
 		}
 	}
 }

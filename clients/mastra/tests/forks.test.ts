@@ -247,6 +247,33 @@ test("what another process has stored, changed and made anew is found", async ()
 	expect(textsOf(await other.listMessages({ threadId: first.id }))).toEqual(["1"]);
 });
 
+test("what changes a thread that another process deletes meanwhile says that it is not found", async () => {
+	const token = crypto.randomUUID();
+	const other = new ForkloreMemory(client(token));
+	let id = "";
+	const deleting: typeof fetch = async (input, init) => {
+		if (init?.method !== "GET") await other.deleteThread({ threadId: id }); // just before it is changed
+		return fetch(input, init);
+	};
+	const one = new ForkloreMemory(new Forklore(inject("url"), { token, fetch: deleting }));
+	const changes: ((message: MastraDBMessage) => Promise<unknown>)[] = [
+		async ({ id }) => one.updateMessages({ messages: [{ id, role: "system" }] }),
+		async ({ id }) => one.deleteMessages([id]),
+		async (message) => one.saveMessages({ messages: [{ ...message, id: "new" }] }),
+		async () => one.updateThread({ id, title: "Porto" }),
+		async () => one.updateThreadResourceId({ threadId: id, resourceId: "bob" }),
+		async () => one.copyThread({ sourceThreadId: id }),
+	];
+	for (const change of changes) {
+		const thread = threadOf();
+		({ id } = thread);
+		await other.saveThread({ thread });
+		const [message] = messagesOf(thread, ["May?"]) as [MastraDBMessage];
+		await other.saveMessages({ messages: [message] });
+		await expect(change(message)).rejects.toThrow(`hread with id ${id} not found`);
+	}
+});
+
 test("a thread's id may have the mark that ids of copied messages have", async () => {
 	const token = crypto.randomUUID();
 	const memory = (): ForkloreMemory => new ForkloreMemory(client(token));

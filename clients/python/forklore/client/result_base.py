@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from functools import cache
-from typing import Any, ClassVar, NoReturn, Self, TypeVar, cast, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar, cast, dataclass_transform
 
 from forklore.client.errors import UnexpectedAnswerError
 
@@ -34,8 +34,9 @@ class Value:
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __init__(self, **members: Any) -> None:
-        defaults, names = _defaults(cast("Hashable", type(self)))
-        held = {"extra": {}, **defaults, **members}
+        known = _members(cast("Hashable", type(self)))
+        held = {"extra": {}, **known.defaults, **members}
+        names = {"extra", *(name for name, _made in known.wire.values())}
         if held.keys() != names:
             wrong = ", ".join(sorted(held.keys() ^ names))
             raise TypeError(f"{type(self).__name__}() misses members or does not know them: {wrong}")
@@ -65,16 +66,16 @@ class Value:
         if not isinstance(given, Mapping):
             raise UnexpectedAnswerError(f"the answer holds no object where {cls.__name__} is expected")
         members = _members(cast("Hashable", cls))
-        known: dict[str, Any] = {"extra": {name: held for name, held in given.items() if name not in members}}
-        for wire, (name, default, made) in members.items():
-            held = given.get(wire, MISSING)
-            if held is MISSING:
-                if default is MISSING:
-                    raise UnexpectedAnswerError(f"the answer has no {wire} where {cls.__name__} is expected")
-                held = default
-            elif made is not None and held is not None:
-                held = made(held)
-            known[name] = held
+        if not members.needed <= given.keys():
+            missing = next(name for name in members.wire if name in members.needed - given.keys())
+            raise UnexpectedAnswerError(f"the answer has no {missing} where {cls.__name__} is expected")
+        known: dict[str, Any] = {"extra": {}, **members.defaults}
+        for wire, held in given.items():
+            if wire in members.wire:
+                name, made = members.wire[wire]
+                known[name] = held if made is None or held is None else made(held)
+            else:
+                known["extra"][wire] = held
         value = cls.__new__(cls)
         value.__dict__.update(known)
         return value
@@ -139,20 +140,24 @@ def wire(value: Any) -> Any:
     return value
 
 
+class _Members(NamedTuple):
+    """The members of a class of results, without `extra`.
+
+    wire: by its name in JSON each one's name, and what makes other results. defaults: of those that
+    have one. needed: the others' names in JSON.
+    """
+
+    wire: Mapping[str, tuple[str, Callable[[Any], Any] | None]]
+    defaults: Mapping[str, Any]
+    needed: frozenset[str]
+
+
 @cache
-def _members(cls: Hashable) -> Mapping[str, tuple[str, Any, Callable[[Any], Any] | None]]:
-    """Return by its name in JSON each member's name, its default, and what makes other results."""
+def _members(cls: Hashable) -> _Members:
     of = cast("type[Value]", cls)
-    return {
-        wire_name(each.name): (each.name, each.default, of.INNER.get(each.name))
-        for each in fields(of)
-        if each.name != "extra"
-    }
-
-
-@cache
-def _defaults(cls: Hashable) -> tuple[Mapping[str, Any], frozenset[str]]:
-    """Return the members that have a default with it, and the names of all."""
-    every = fields(cast("type[Value]", cls))
-    names = frozenset(each.name for each in every)
-    return {each.name: each.default for each in every if each.default is not MISSING}, names
+    every = {wire_name(each.name): each for each in fields(of) if each.name != "extra"}
+    return _Members(
+        {name: (each.name, of.INNER.get(each.name)) for name, each in every.items()},
+        {each.name: each.default for each in every.values() if each.default is not MISSING},
+        frozenset(name for name, each in every.items() if each.default is MISSING),
+    )

@@ -702,9 +702,7 @@ def health(*, has_model: bool) -> Health:
     return {"status": "ok", "searchTypes": types, "version": None, "commit": None, "startedAt": None}
 
 
-@_shown
-def entry(entry: "model.Entry") -> Entry:
-    """Return the entry."""
+def _entry(entry: "model.Entry") -> Entry:
     merged, copied = entry.merged_from, entry.copied_from
     return {
         "id": entry.entry_id,
@@ -728,6 +726,10 @@ def entry(entry: "model.Entry") -> Entry:
         "copiedFromEntryId": copied and copied.entry_id,
         "createdAt": ids.created_at(entry.entry_id),
     }
+
+
+entry = _shown(_entry)
+"""Return the entry."""
 
 
 @_shown
@@ -861,7 +863,7 @@ def answer_log(log: "logs.Answer") -> AnswerLog:
 
 @_shown
 def _listed(one: "model.Entry", alternatives: list[str] | None, line: content.Line | None) -> ListedEntry:
-    return {**entry(one), "alternatives": alternatives, "line": line and _line(line)}
+    return {**_entry(one), "alternatives": alternatives, "line": line and _line(line)}
 
 
 @_shown

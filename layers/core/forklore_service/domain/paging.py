@@ -94,21 +94,28 @@ def spans_of(view: View, window: Window, *, backward: bool, own_entries: int | N
 
 
 def plan_round(
-    spans: Sequence[Span], *, channels: Sequence[Channel], wanted: int, crowded_rounds: int
+    spans: Sequence[Span],
+    *,
+    channels: Sequence[Channel],
+    wanted: int,
+    crowded_rounds: int,
+    is_alone: bool = False,
 ) -> list[RangeRead]:
     """Return the reads of one round over the near end of `spans`, which is not empty.
 
     wanted: entries still missing from the page. crowded_rounds: how many rounds ago a read of the
-    tree found little of this view; 0 if none did. A round of segment reads asks for at most twice
-    the entries wanted, so a page costs no more than a few pages. It ends at the segment that is
-    known to fill the page. Many segments are read with one read of the tree. If that is crowded,
-    segments are read side by side, twice as many in each round.
+    tree found little of this view; 0 if none did. is_alone: whether the tree has no other
+    conversation. A round of segment reads asks for at most twice the entries wanted, so a page
+    costs no more than a few pages. It ends at the segment that is known to fill the page. Many
+    segments, and the channels of a conversation that is alone, are read with one read of the tree.
+    If that is crowded, segments are read side by side, twice as many in each round.
     """
-    many = len(spans) > SEGMENTS_SIDE_BY_SIDE and not crowded_rounds
+    is_alone = is_alone and len(channels) > 1
+    many = (is_alone or len(spans) > SEGMENTS_SIDE_BY_SIDE) and not crowded_rounds
     reads: list[RangeRead] = []
     asked, most = 0, 2 * wanted * max(1, 2 ** (crowded_rounds - 1))
     for at, span in enumerate(spans[: SEGMENTS_MANY if crowded_rounds else SEGMENTS_SIDE_BY_SIDE]):
-        if many and span.entries is None:
+        if many and (is_alone or span.entries is None):
             windows = [left.window for left in spans[at:]]
             outer = Window(min(w.start for w in windows), max(w.stop for w in windows))
             return [*reads, RangeRead(outer, wanted)]

@@ -17,7 +17,7 @@ from openhands.sdk.llm import ImageContent, Message
 from openhands.sdk.utils.cipher import Cipher
 
 from forklore import ConflictError, Forklore, InputError, NotFoundError, role_of, text_of
-from forklore.adapters.openhands import Conversation, ForkloreConversation, ForkloreFileStore
+from forklore.adapters.openhands import Conversation, ForkloreConversation, ForkloreFileStore, store
 from forklore.client.errors import TooLargeError
 from tests.clients.adapters.openhands.conversations import agent, ask, emit, plain, said, shown
 from tests.clients.adapters.openhands.model import KEY, speaking
@@ -94,6 +94,32 @@ def test_the_base_state_is_stored_where_it_changes(client: Forklore, tmp_path: P
     assert last.agent.llm.api_key == ours.agent.llm.api_key
 
 
+def test_a_run_stores_no_line_of_the_metrics_twice(client: Forklore, tmp_path: Path) -> None:
+    with speaking() as url:
+        ours = kept(client, tmp_path, agent=agent(url))
+        for number in range(12):
+            ask(ours, f"{number}")
+    metrics = ours.state.stats.usage_to_metrics["agent"]
+    ids = [one.response_id for one in metrics.token_usages]
+    assert len(set(ids)) == 12
+    stored = "".join(json.dumps(one.content) for one in entries_of(client, ours) if one.channel == "context")
+    assert all(stored.count(f'"response_id": "{one}"') <= 3 for one in ids), "usage, latency, the last one"
+    read = kept(client, tmp_path, ours.id, agent=None)
+    assert read.state.stats == ours.state.stats
+
+
+def test_a_reader_needs_the_last_whole_base_state_alone(client: Forklore, tmp_path: Path) -> None:
+    ours = kept(client, tmp_path)
+    for step in range(2 * store.CHANGES_MAX):
+        ours.state.agent_state = {"step": step}
+    kinds = [one.content[0]["openhands"]["kind"] for one in entries_of(client, ours)]
+    changes = ["change"] * store.CHANGES_MAX
+    assert kinds == ["state", *changes, "state", *changes[1:]]
+    [latest] = [one for one in entries_of(client, ours) if one.epoch == 2][:1]
+    assert latest.content[0]["openhands"]["kind"] == "state"
+    assert shown(kept(client, tmp_path, ours.id, agent=None)) == shown(ours)
+
+
 def test_files_are_attachments(client: Forklore, tmp_path: Path) -> None:
     photo = "data:image/png;base64," + "iVBORw0KGgo" + "A" * 60_000 + "="
     event = said("Is it this one?")
@@ -131,9 +157,18 @@ def test_what_cannot_be_stored_is_refused(client: Forklore, tmp_path: Path) -> N
 # Branches and forks
 
 
+@pytest.mark.parametrize("are_short", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_walk_is_as_with_the_sdk(client: Forklore, tmp_path: Path, seed: int) -> None:
-    """Messages, moves of the head, forks and new processes, in any order."""
+def test_a_walk_is_as_with_the_sdk(
+    client: Forklore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, are_short: bool
+) -> None:
+    """Messages, moves of the head, forks and new processes, in any order.
+
+    are_short: whether pages are, and what follows a whole base state.
+    """
+    if are_short:
+        monkeypatch.setattr(store, "PAGE_ENTRIES_MAX", 3)
+        monkeypatch.setattr(store, "CHANGES_MAX", 2)
     draw = random.Random(seed)
     pairs: list[tuple[LocalConversation, ForkloreConversation]] = [(plain(tmp_path), kept(client, tmp_path))]
     for step in range(40):
@@ -154,8 +189,9 @@ def test_a_walk_is_as_with_the_sdk(client: Forklore, tmp_path: Path, seed: int) 
                     with one._state:
                         one._on_event(update)
             case "state":
+                values = list(range(draw.randrange(5)))
                 for one in pairs[at]:
-                    one.state.agent_state = {"step": step, "none": None, "deep": {str(step % 3): step}}
+                    one.state.agent_state = {"step": step, "none": None, "deep": {str(step % 3): values}}
             case "go" if ids:
                 there = draw.choice(ids)
                 for one in pairs[at]:
@@ -208,12 +244,12 @@ def test_a_log_without_a_base_state_is_kept(client: Forklore, tmp_path: Path) ->
     kept_id = uuid4()
     stores = [ForkloreFileStore(client, kept_id), InMemoryFileStore()]
     root, left, right = (f"{uuid4()}" for _ in range(3))
-    for store in stores:
-        log = EventLog(store)
+    for each in stores:
+        log = EventLog(each)
         for event in (said("root", id=root), said("a", id=left, parent_id=root)):
             log.append(event)
         log.append(said("b", id=right, parent_id=root))
-        read = EventLog(store)
+        read = EventLog(each)
         assert [event.id for event in read] == [root, left, right]
     read = EventLog(ForkloreFileStore(client, kept_id))
     assert [event.id for event in read.path_to_root(right)] == [root, right]

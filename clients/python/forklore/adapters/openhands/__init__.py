@@ -5,8 +5,10 @@ on. `navigate_to` begins a fork with the next event, and `fork` is one request a
 """
 
 import copy
+import gc
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -59,15 +61,16 @@ class ForkloreConversation(LocalConversation):
             used = _own_client(persistence_dir) if client is None else client
             file_store = ForkloreFileStore(used, conversation_id, prefix=prefix, cipher=cipher)
         self._file_store = file_store
-        super().__init__(
-            agent,
-            workspace,
-            persistence_dir=persistence_dir,
-            conversation_id=conversation_id,
-            file_store=file_store,
-            cipher=cipher,
-            **more,
-        )
+        with _without_collections():
+            super().__init__(
+                agent,
+                workspace,
+                persistence_dir=persistence_dir,
+                conversation_id=conversation_id,
+                file_store=file_store,
+                cipher=cipher,
+                **more,
+            )
 
     def fork(
         self,
@@ -137,6 +140,21 @@ class ForkloreConversation(LocalConversation):
 
 Conversation = ForkloreConversation
 """The name that programs import from `openhands.sdk`."""
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Keep Python from searching for garbage, as a conversation that is read makes it do.
+
+    OpenHands has a million objects, so each search takes long, and finds nothing.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _fill(log: Any, ids: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ then each change of it. In `content[0]` under `openhands`: `{"kind", "value", â€
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from forklore.adapters.files import Stored, attachments
 from forklore.adapters.storable import restored, shortened
@@ -25,8 +25,7 @@ NO_NODE = "ConversationStateUpdateEvent"
 LEAF, IS_EMPTY = "leaf_event_id", "head_is_empty"
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(NamedTuple):
     """An event of a log, and the entry that holds it.
 
     is_node: whether it is in a branch. number: orders the events of a log. shown_by: a conversation
@@ -64,38 +63,40 @@ class View:
     """What a name leads to. `add` takes its entries, the oldest first.
 
     conversation_id: None: nothing is stored. events: what it shows. state: the base state; its leaf
-    is moved by each event. last: the id of the last entry. anchor: of the last one of the history.
-    epoch: the latest one of the context. left: conversations that show other branches of the log.
-    sliced: the event at which a fork has taken one branch alone.
+    is moved by each event. last: the id of the last entry. epoch: the latest one of the context.
+    changes: of the base state since its whole. left: conversations that show other branches of the
+    log. sliced: the event at which a fork has taken one branch alone.
     """
 
     conversation_id: str | None = None
     events: list[Kept] = field(default_factory=list)
     state: dict[str, Any] | None = None
     last: str | None = None
-    anchor: str | None = None
     epoch: int = 0
+    changes: int = 0
     left: Sequence[str] = ()
     sliced: str | None = None
 
     def add(self, entry: Entry) -> None:
         """Take the next entry. One that somebody else has made is a place only."""
-        self.passed(entry)
-        held = held_in(entry)
+        held = self.passed(entry)
         if held.get("kind") == EVENT:
             self.take(kept_in(entry, self.conversation_id or ""))
         elif held.get("kind") == STATE:
             self.state = restored(held["value"])
             self.left, self.sliced = held["left"], held.get("sliced")
         elif held.get("kind") == CHANGE:
-            self.state = changed(self.state, restored(held["value"]))
+            before = longer(self.state or {}, restored(held.get("added", {})))
+            self.state = changed(before, restored(held["value"]))
 
-    def passed(self, entry: Entry) -> None:
-        """Note where the view ends."""
+    def passed(self, entry: Entry) -> Mapping[str, Any]:
+        """Note where the view ends. Return what the entry holds."""
+        held = held_in(entry)
         self.last = entry.id
-        if entry.channel == HISTORY:
-            self.anchor = entry.id
         self.epoch = max(self.epoch, entry.epoch or 0)
+        if held.get("kind") in (STATE, CHANGE):
+            self.changes = self.changes + 1 if held["kind"] == CHANGE else 0
+        return held
 
     def take(self, event: Kept) -> None:
         """Take the next event. If it follows the leaf, it is the new one."""
@@ -178,6 +179,39 @@ def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, An
             both = isinstance(value, Mapping) and isinstance(old, Mapping)
             change[name] = _change(old, value) if both else value  # type: ignore[arg-type]
     return change | dict.fromkeys(before.keys() - after.keys())
+
+
+def added_to(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what lists have more at their ends, in the form of the value.
+
+    A merge patch has the whole list, and OpenHands' metrics have a line for each call of a model.
+
+    >>> added_to({"a": [1], "b": {"c": [2], "d": [3]}}, {"a": [1], "b": {"c": [2, 3], "d": []}})
+    {'b': {'c': [3]}}
+    """
+    added: dict[str, Any] = {}
+    for name, value in after.items():
+        old = before.get(name)
+        part: Any = None
+        if isinstance(value, Mapping) and isinstance(old, Mapping):
+            part = added_to(old, value)
+        elif isinstance(value, list) and isinstance(old, list) and value[: len(old)] == old:
+            part = value[len(old) :]
+        if part:
+            added[name] = part
+    return added
+
+
+def longer(before: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a value with what was added to its lists.
+
+    >>> longer({"a": [1], "b": {"c": [2]}}, {"b": {"c": [3]}})
+    {'a': [1], 'b': {'c': [2, 3]}}
+    """
+    return dict(before) | {
+        name: [*before[name], *part] if isinstance(part, list) else longer(before[name], part)
+        for name, part in added.items()
+    }
 
 
 def with_known_secrets(before: Any, after: Any, is_same: Callable[[str, str], bool]) -> Any:

@@ -1,6 +1,5 @@
 """A file store of OpenHands' SDK that keeps the files of one conversation as entries."""
 
-import gc
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,11 +20,13 @@ from forklore.adapters.openhands.entries import (
     STATE,
     Kept,
     View,
+    added_to,
     change_of,
     context_draft,
     event_draft,
     held_in,
     kept_in,
+    longer,
     path_to,
     with_known_secrets,
 )
@@ -48,6 +49,8 @@ MARKER = re.compile(rf"{EVENTS_DIR}/\.eventlog-len-(\d+)\.marker")
 OVERTAKEN = frozenset({"stale", "name_moved"})
 TRIES = 20
 """Of an append that other processes are ahead of each time."""
+CHANGES_MAX = 100
+"""Of a base state, before the whole is stored again: a reader needs what follows that."""
 NEWEST_ENTRIES = 100
 """Of a branch that was left: most are short."""
 
@@ -207,8 +210,7 @@ class ForkloreFileStore(FileStore):
         if its branch has been deleted. Raises NotFoundError if the conversation has been.
         """
         if self._view is None:
-            with _without_collections():
-                log, view = self._read()
+            log, view = self._read()
             new = {one.event_id: one for one in log}
             known = [new.pop(one.event_id, one) for one in self._log]
             if known and len(new) == len(log):
@@ -224,21 +226,30 @@ class ForkloreFileStore(FileStore):
             view.conversation_id = None if name.deleted else name.conversation_id
         if view.conversation_id is None:
             return [], view
-        cursor: str | None = None
-        while True:
-            page = self._client.api.list_entries(
-                view.conversation_id, limit=PAGE_ENTRIES_MAX, after_cursor=cursor
-            )
-            for entry in run(self._client, self._files.whole(page.data)):
-                view.add(entry)
-            cursor = page.after_cursor
-            if cursor is None:
-                break
+        for entry in run(self._client, self._files.whole(self._shown(view.conversation_id))):
+            view.add(entry)
         found = {one.entry_id: one for one in view.events}
         for each in view.left:
             with suppress(NotFoundError):  # somebody has deleted it
                 self._read_left(each, found)
         return view.log(found.values()), view
+
+    def _shown(self, conversation_id: str) -> Sequence[ListedEntry]:
+        """Return the entries, oldest first. From before the last whole base state: events alone."""
+        pages: list[Sequence[ListedEntry]] = []
+        cursor, has_state = None, False
+        while cursor is not None or not pages:
+            page = self._client.api.list_entries(
+                conversation_id,
+                channel=HISTORY if has_state else None,
+                limit=PAGE_ENTRIES_MAX,
+                tail=None if pages else True,
+                before_cursor=cursor,
+            )
+            pages.append(page.data)
+            has_state = has_state or any(held_in(one).get("kind") == STATE for one in page.data)
+            cursor = page.before_cursor
+        return [entry for page in reversed(pages) for entry in page]
 
     def _read_left(self, conversation_id: str, found: dict[str, Kept]) -> None:
         """Read a branch from its end to where it leaves what was found."""
@@ -270,13 +281,14 @@ class ForkloreFileStore(FileStore):
         def send() -> None:
             view = self._known()
             known = with_known_secrets(view.state, state, self._is_same_secret)
-            change = change_of(view.state or {}, known)
-            if view.state is not None and change == {}:
+            added = added_to(view.state or {}, known)
+            change = change_of(longer(view.state or {}, added), known)
+            if view.state is not None and change == added == {}:
                 return
-            if view.state is None or change is None:
+            if view.state is None or change is None or view.changes == CHANGES_MAX:
                 drafts = [self._whole(known, view, is_first=view.state is None)]
             else:
-                drafts = [context_draft(CHANGE, storable(change))]
+                drafts = [context_draft(CHANGE, storable(change), added=storable(added))]
             [entry] = self._sent(drafts, if_match=view.last)
             view.conversation_id, view.state = entry.conversation_id, known
             view.passed(entry)
@@ -372,21 +384,6 @@ class ForkloreFileStore(FileStore):
             else:
                 return
         send()
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Keep Python from searching for garbage, which a page of entries makes it do again and again.
-
-    OpenHands has a million objects, so each search takes longer than the page, and finds nothing.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _after(conversation_id: str | None, entry_id: str | None) -> dict[str, Any]:

@@ -160,6 +160,7 @@ def list_entries(table: Table, *, caller: Caller, request: ListEntriesRequest) -
         window=window.clipped(ids.FIRST, ancestry.floor_of(view.segments)),
         backward=start.backward,
         own_entries=sum(own[channel] for channel in show.channels) if is_whole else None,
+        is_alone=loaded.group.conversations == 1,
         last=last,
         may_be_cut=True,
         beside=reader.start if reader else None,

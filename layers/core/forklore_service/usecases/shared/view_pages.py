@@ -78,6 +78,7 @@ def read_view(
     window: Window = Window(),  # noqa: B008 (a value)
     backward: bool = False,
     own_entries: int | None = None,
+    is_alone: bool = False,
     last: Sequence[EntryId | None] = (),
     may_be_cut: bool = False,
     beside: Callable[[Sequence[RangeRead]], None] | None = None,
@@ -87,13 +88,14 @@ def read_view(
 
     own_entries: how many entries of the channels in `show` the view's own conversation has, where
     known.
+    is_alone: whether the tree has no other conversation.
     last: entries that the view shows for certain, such as its last ones.
     may_be_cut: whether the page may end before an entry that cannot be read yet. Raises
     NotReadableYetError otherwise.
     beside: is called with the reads of each round before they are sent. It can start other reads.
     """
     spans = paging.spans_of(view, window, backward=backward, own_entries=own_entries)
-    read = _Reading(_within(view), show, limit, window, backward, last, bound)
+    read = _Reading(_within(view), show, limit, window, backward, last, bound, is_alone)
     [page] = _whole(table, group_id, [(read, spans)], may_be_cut, beside)
     return page
 
@@ -206,6 +208,7 @@ class _Reading(NamedTuple):
     backward: bool
     last: Sequence[EntryId | None]
     bound: Bound = ENTRIES
+    is_alone: bool = False
 
     def rounds(self, spans: list[Span]) -> Generator[list[RangeRead], list[RangeAnswer] | None, ViewPage]:
         """Yield the reads of each round, take their answers, and return the page."""
@@ -218,7 +221,13 @@ class _Reading(NamedTuple):
         skipped = crowded_rounds = 0
         while spans:
             wanted = min(self.limit + 1 - len(page) + skipped, ROUND_MAX)
-            reads = paging.plan_round(spans, channels=channels, wanted=wanted, crowded_rounds=crowded_rounds)
+            reads = paging.plan_round(
+                spans,
+                channels=channels,
+                wanted=wanted,
+                crowded_rounds=crowded_rounds,
+                is_alone=self.is_alone,
+            )
             answers = (yield reads) or []
             near = paging.merge(answers, backward=backward)
             in_view = [stored for stored in near if self.is_in_view(stored.entry)]
