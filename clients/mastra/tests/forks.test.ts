@@ -1,6 +1,6 @@
 // Agents of Mastra on forklore: what a fork costs, who writes at once, and what other processes have done.
 
-import { Agent } from "@mastra/core/agent";
+import { Agent, type ToolsInput } from "@mastra/core/agent";
 import type { MastraDBMessage, StorageThreadType } from "@mastra/core/memory";
 import type { MastraModelConfig } from "@mastra/core/llm";
 import { InMemoryStore } from "@mastra/core/storage";
@@ -37,6 +37,11 @@ function model(text: string, toolName?: string) {
 		},
 	});
 	return { prompts, model: mock as unknown as MastraModelConfig }; // another copy of the same types
+}
+
+/** Return an agent that plans. It is made in this place alone: the compiler takes seconds for the types of each. */
+function agentOf(memory: Memory, scripted: ReturnType<typeof model>, tools: ToolsInput = {}): Agent {
+	return new Agent({ id: "a", name: "a", instructions: "Plan.", model: scripted.model, memory, tools });
 }
 
 /** Return a value that is there. */
@@ -97,14 +102,7 @@ test("an agent forks a thread of 5,000 messages by one request that writes, as o
 			},
 		});
 		const planner = model("Forked.", "tryAnother");
-		const agent = new Agent({
-			id: "planner",
-			name: "planner",
-			instructions: "Plan.",
-			model: planner.model,
-			memory,
-			tools: { tryAnother },
-		});
+		const agent = agentOf(memory, planner, { tryAnother });
 		const asked = await agent.generate("Try another way.", {
 			memory: { thread: thread.id, resource: "ann" },
 		});
@@ -117,13 +115,7 @@ test("an agent forks a thread of 5,000 messages by one request that writes, as o
 		seen.push(forked.asked);
 
 		const other = model("Porto.");
-		const inFork = new Agent({
-			id: "other",
-			name: "other",
-			instructions: "Plan.",
-			model: other.model,
-			memory,
-		});
+		const inFork = agentOf(memory, other);
 		counting.taken();
 		await inFork.generate("And now?", { memory: { thread: forked.id, resource: "ann" } });
 		expect(counting.taken().bytes).toBeLessThan(200_000);
@@ -146,10 +138,7 @@ test("an agent that is to observe is told that its observations are not kept", a
 	const options = { observationalMemory: { model: "openai/none" } };
 	const [memory, plain] = [new Memory({ storage, options }), new Memory({ storage })];
 	const asked = async (memory: Memory, thread: string) =>
-		new Agent({ id: "a", name: "a", instructions: "Plan.", model: model("Porto.").model, memory }).generate(
-			"And now?",
-			{ memory: { thread, resource: "ann" } },
-		);
+		agentOf(memory, model("Porto.")).generate("And now?", { memory: { thread, resource: "ann" } });
 	await expect(asked(memory, "t")).rejects.toThrow("forklore keeps no observational memory");
 	expect((await asked(plain, "u")).text).toBe("Porto.");
 	const { thread } = await plain.copyThread({ sourceThreadId: "u" });
