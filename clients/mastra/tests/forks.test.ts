@@ -1,6 +1,6 @@
 // Agents of Mastra on forklore: what a fork costs, who writes at once, and what other processes have done.
 
-import { Agent } from "@mastra/core/agent";
+import { Agent, type ToolsInput } from "@mastra/core/agent";
 import type { MastraDBMessage, StorageThreadType } from "@mastra/core/memory";
 import type { MastraModelConfig } from "@mastra/core/llm";
 import { InMemoryStore } from "@mastra/core/storage";
@@ -37,6 +37,11 @@ function model(text: string, toolName?: string) {
 		},
 	});
 	return { prompts, model: mock as unknown as MastraModelConfig }; // another copy of the same types
+}
+
+/** Return an agent that plans. It is made in this place alone: the compiler takes seconds for the types of each. */
+function agentOf(memory: Memory, scripted: ReturnType<typeof model>, tools: ToolsInput = {}): Agent {
+	return new Agent({ id: "a", name: "a", instructions: "Plan.", model: scripted.model, memory, tools });
 }
 
 /** Return a value that is there. */
@@ -97,14 +102,7 @@ test("an agent forks a thread of 5,000 messages by one request that writes, as o
 			},
 		});
 		const planner = model("Forked.", "tryAnother");
-		const agent = new Agent({
-			id: "planner",
-			name: "planner",
-			instructions: "Plan.",
-			model: planner.model,
-			memory,
-			tools: { tryAnother },
-		});
+		const agent = agentOf(memory, planner, { tryAnother });
 		const asked = await agent.generate("Try another way.", {
 			memory: { thread: thread.id, resource: "ann" },
 		});
@@ -112,18 +110,12 @@ test("an agent forks a thread of 5,000 messages by one request that writes, as o
 		const heard = [...(planner.prompts[0] ?? "").matchAll(/"message (\d+)"/g)].map(([, at]) => Number(at));
 		expect(heard.at(-1)).toBe(count - 1);
 		expect(heard.length).toBeLessThan(60); // the last ones alone
-		expect(forked.asked.filter((one) => !one.startsWith("GET"))).toEqual(["POST /v1/conversations"]);
+		expect(forked.asked.filter((one) => !one.startsWith("GET"))).toEqual(["POST /v1/names"]);
 		expect(forked.bytes).toBeLessThan(12_000);
 		seen.push(forked.asked);
 
 		const other = model("Porto.");
-		const inFork = new Agent({
-			id: "other",
-			name: "other",
-			instructions: "Plan.",
-			model: other.model,
-			memory,
-		});
+		const inFork = agentOf(memory, other);
 		counting.taken();
 		await inFork.generate("And now?", { memory: { thread: forked.id, resource: "ann" } });
 		expect(counting.taken().bytes).toBeLessThan(200_000);
@@ -146,10 +138,7 @@ test("an agent that is to observe is told that its observations are not kept", a
 	const options = { observationalMemory: { model: "openai/none" } };
 	const [memory, plain] = [new Memory({ storage, options }), new Memory({ storage })];
 	const asked = async (memory: Memory, thread: string) =>
-		new Agent({ id: "a", name: "a", instructions: "Plan.", model: model("Porto.").model, memory }).generate(
-			"And now?",
-			{ memory: { thread, resource: "ann" } },
-		);
+		agentOf(memory, model("Porto.")).generate("And now?", { memory: { thread, resource: "ann" } });
 	await expect(asked(memory, "t")).rejects.toThrow("forklore keeps no observational memory");
 	expect((await asked(plain, "u")).text).toBe("Porto.");
 	const { thread } = await plain.copyThread({ sourceThreadId: "u" });
@@ -256,6 +245,20 @@ test("what another process has stored, changed and made anew is found", async ()
 	);
 	await one.copyThread({ sourceThreadId: copy.id, newThreadId: first.id });
 	expect(textsOf(await other.listMessages({ threadId: first.id }))).toEqual(["1"]);
+});
+
+test("of several processes that copy into one new thread, one does", async () => {
+	const token = crypto.randomUUID();
+	const stores = [0, 1, 2].map(() => new ForkloreMemory(client(token)));
+	const threads = [threadOf(), threadOf()];
+	for (const thread of threads) await stores[0]?.saveThread({ thread });
+	const copies = stores.flatMap((store) =>
+		threads.map(async ({ id }) => store.copyThread({ sourceThreadId: id, newThreadId: "new" })),
+	);
+	const ended = await Promise.allSettled(copies);
+	const refused = ended.flatMap((one) => (one.status === "rejected" ? [one.reason as Error] : []));
+	expect(refused.map(({ message }) => message)).toEqual(Array(5).fill("Thread with id new already exists"));
+	expect((await stores[0]?.listThreads({}))?.threads).toHaveLength(3);
 });
 
 test("what changes a thread that another process deletes meanwhile says that it is not found", async () => {

@@ -94,6 +94,20 @@ def test_the_base_state_is_stored_where_it_changes(client: Forklore, tmp_path: P
     assert last.agent.llm.api_key == ours.agent.llm.api_key
 
 
+def test_a_run_stores_no_line_of_the_metrics_twice(client: Forklore, tmp_path: Path) -> None:
+    with speaking() as url:
+        ours = kept(client, tmp_path, agent=agent(url))
+        for number in range(12):
+            ask(ours, f"{number}")
+    metrics = ours.state.stats.usage_to_metrics["agent"]
+    ids = [one.response_id for one in metrics.token_usages]
+    assert len(set(ids)) == 12
+    stored = "".join(json.dumps(one.content) for one in entries_of(client, ours) if one.channel == "context")
+    assert all(stored.count(f'"response_id": "{one}"') <= 3 for one in ids), "usage, latency, the last one"
+    read = kept(client, tmp_path, ours.id, agent=None)
+    assert read.state.stats == ours.state.stats
+
+
 def test_a_reader_needs_the_last_whole_base_state_alone(client: Forklore, tmp_path: Path) -> None:
     ours = kept(client, tmp_path)
     for step in range(2 * store.CHANGES_MAX):
@@ -175,8 +189,9 @@ def test_a_walk_is_as_with_the_sdk(
                     with one._state:
                         one._on_event(update)
             case "state":
+                values = list(range(draw.randrange(5)))
                 for one in pairs[at]:
-                    one.state.agent_state = {"step": step, "none": None, "deep": {str(step % 3): step}}
+                    one.state.agent_state = {"step": step, "none": None, "deep": {str(step % 3): values}}
             case "go" if ids:
                 there = draw.choice(ids)
                 for one in pairs[at]:

@@ -85,8 +85,9 @@ class View:
         elif held.get("kind") == STATE:
             self.state = restored(held["value"])
             self.left, self.sliced = held["left"], held.get("sliced")
-        elif held.get("kind") == CHANGE:
-            self.state = changed(self.state, restored(held["value"]))
+        elif held.get("kind") == CHANGE and self.state is not None:  # else it is of an earlier whole
+            before = longer(self.state, restored(held.get("added", {})))
+            self.state = changed(before, restored(held["value"]))
 
     def passed(self, entry: Entry) -> Mapping[str, Any]:
         """Note where the view ends. Return what the entry holds."""
@@ -178,6 +179,39 @@ def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, An
             both = isinstance(value, Mapping) and isinstance(old, Mapping)
             change[name] = _change(old, value) if both else value  # type: ignore[arg-type]
     return change | dict.fromkeys(before.keys() - after.keys())
+
+
+def added_to(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what lists have more at their ends, in the form of the value.
+
+    A merge patch has the whole list, and OpenHands' metrics have a line for each call of a model.
+
+    >>> added_to({"a": [1], "b": {"c": [2], "d": [3]}}, {"a": [1], "b": {"c": [2, 3], "d": []}})
+    {'b': {'c': [3]}}
+    """
+    added: dict[str, Any] = {}
+    for name, value in after.items():
+        old = before.get(name)
+        part: Any = None
+        if isinstance(value, Mapping) and isinstance(old, Mapping):
+            part = added_to(old, value)
+        elif isinstance(value, list) and isinstance(old, list) and value[: len(old)] == old:
+            part = value[len(old) :]
+        if part:
+            added[name] = part
+    return added
+
+
+def longer(before: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a value with what was added to its lists.
+
+    >>> longer({"a": [1], "b": {"c": [2]}}, {"b": {"c": [3]}})
+    {'a': [1], 'b': {'c': [2, 3]}}
+    """
+    return dict(before) | {
+        name: [*before[name], *part] if isinstance(part, list) else longer(before[name], part)
+        for name, part in added.items()
+    }
 
 
 def with_known_secrets(before: Any, after: Any, is_same: Callable[[str, str], bool]) -> Any:

@@ -20,11 +20,13 @@ from forklore.adapters.openhands.entries import (
     STATE,
     Kept,
     View,
+    added_to,
     change_of,
     context_draft,
     event_draft,
     held_in,
     kept_in,
+    longer,
     path_to,
     with_known_secrets,
 )
@@ -279,13 +281,14 @@ class ForkloreFileStore(FileStore):
         def send() -> None:
             view = self._known()
             known = with_known_secrets(view.state, state, self._is_same_secret)
-            change = change_of(view.state or {}, known)
-            if view.state is not None and change == {}:
+            added = added_to(view.state or {}, known)
+            change = change_of(longer(view.state or {}, added), known)
+            if view.state is not None and change == added == {}:
                 return
             if view.state is None or change is None or view.changes == CHANGES_MAX:
                 drafts = [self._whole(known, view, is_first=view.state is None)]
             else:
-                drafts = [context_draft(CHANGE, storable(change))]
+                drafts = [context_draft(CHANGE, storable(change), added=storable(added))]
             [entry] = self._sent(drafts, if_match=view.last)
             view.conversation_id, view.state = entry.conversation_id, known
             view.passed(entry)
