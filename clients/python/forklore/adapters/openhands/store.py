@@ -1,7 +1,7 @@
 """A file store of OpenHands' SDK that keeps the files of one conversation as entries."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -286,9 +286,8 @@ class ForkloreFileStore(FileStore):
             change = change_of(longer(view.state or {}, added), known)
             if view.state is not None and change == added == {}:
                 return
-            whole = self._whole(known, view, is_first=view.state is None)
-            if view.state is None or change is None or _is_due(whole, view.changes):
-                draft = whole
+            if view.state is None or change is None or _is_worth_it(known, view.changes):
+                draft = self._whole(known, view, is_first=view.state is None)
             else:
                 draft = context_draft(CHANGE, storable(change), added=storable(added))
             [entry] = self._sent([draft], if_match=view.last)
@@ -388,11 +387,11 @@ class ForkloreFileStore(FileStore):
         send()
 
 
-def _is_due(whole: Mapping[str, Any], changes: int) -> bool:
-    """Tell whether a whole base state is worth its bytes after so many changes."""
+def _is_worth_it(state: Any, changes: int) -> bool:
+    """Tell whether to store the whole base state again after so many changes."""
     if changes % CHANGES or not changes:
         return False
-    return size_of(whole["content"]) <= min(changes * CHANGE_BYTES, ENTRY_BYTES_MAX)
+    return size_of(state) <= min(changes * CHANGE_BYTES, ENTRY_BYTES_MAX // 2)
 
 
 def _after(conversation_id: str | None, entry_id: str | None) -> dict[str, Any]:
