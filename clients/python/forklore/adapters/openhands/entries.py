@@ -85,8 +85,8 @@ class View:
         elif held.get("kind") == STATE:
             self.state = restored(held["value"])
             self.left, self.sliced = held["left"], held.get("sliced")
-        elif held.get("kind") == CHANGE:
-            before = longer(self.state or {}, restored(held.get("added", {})))
+        elif held.get("kind") == CHANGE and self.state is not None:  # else it is of an earlier whole
+            before = longer(self.state, restored(held.get("added", {})))
             self.state = changed(before, restored(held["value"]))
 
     def passed(self, entry: Entry) -> Mapping[str, Any]:
