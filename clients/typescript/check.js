@@ -1,13 +1,14 @@
-// `node check.js` in the folder of a package: check its types, then lint it. TypeScript reads everything once for both.
+// `node check.js FOLDER WHAT TSCONFIG…`: check the types of projects, then lint WHAT. TypeScript reads everything
+// once for both. FOLDER: the one whose node_modules has TypeScript and ESLint.
 
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import process from "node:process";
 
-import { ESLint } from "eslint";
-import ts from "typescript";
-
-const folder = process.cwd();
-const places = ["tests", "example"].map((part) => join(folder, part, "tsconfig.json")).filter(existsSync);
+const [folder, linted, ...places] = process.argv.slice(2);
+const required = createRequire(resolve(folder, "package.json"));
+const { ESLint } = required("eslint");
+const ts = required("typescript");
 
 const host = {
 	...ts.sys,
@@ -16,14 +17,14 @@ const host = {
 	},
 };
 const programs = places.map((place) => {
-	const { fileNames, options, errors } = ts.getParsedCommandLineOfConfigFile(place, {}, host);
+	const { fileNames, options, errors } = ts.getParsedCommandLineOfConfigFile(resolve(place), {}, host);
 	return ts.createProgram({ rootNames: fileNames, options, configFileParsingDiagnostics: errors });
 });
 
 const found = programs.flatMap((program) => ts.getPreEmitDiagnostics(program));
 const formatting = {
 	getCanonicalFileName: (name) => name,
-	getCurrentDirectory: () => folder,
+	getCurrentDirectory: () => process.cwd(),
 	getNewLine: () => "\n",
 };
 process.stdout.write(ts.formatDiagnostics(ts.sortAndDeduplicateDiagnostics(found), formatting));
@@ -31,11 +32,11 @@ process.stdout.write(ts.formatDiagnostics(ts.sortAndDeduplicateDiagnostics(found
 const eslint = new ESLint({
 	overrideConfig: {
 		files: ["**/*.ts", "**/*.tsx"],
-		languageOptions: { parserOptions: { programs, project: null } },
+		languageOptions: { parserOptions: { programs, project: null, projectService: false } },
 	},
 });
-const linted = await eslint.lintFiles(".");
-process.stdout.write(await (await eslint.loadFormatter()).format(linted));
+const results = await eslint.lintFiles(linted);
+process.stdout.write(await (await eslint.loadFormatter()).format(results));
 
-const isClean = linted.every(({ errorCount, warningCount }) => errorCount + warningCount === 0);
+const isClean = results.every(({ errorCount, warningCount }) => errorCount + warningCount === 0);
 process.exitCode = found.length === 0 && isClean ? 0 : 1;

@@ -102,19 +102,32 @@ export class Threads {
 
 	/** Make a thread, or replace what is told of it. */
 	async save(thread: StorageThreadType): Promise<void> {
-		const { id } = thread;
 		await untilNobodyElse("key_in_use", async () => {
-			if (await this.change(id, () => thread)) return;
-			const first = noteEntry({ upTo: "" }, THREAD_KEY);
-			const told = this.#told(thread);
-			const appended = await this.#fl.api.appendEntryByName({
-				name: this.#nameOf(id),
-				entries: [first],
-				...told,
-			});
-			const [entry] = "data" in appended ? appended.data : [appended];
-			if (entry !== undefined) this.#known.set(id, entry.conversationId);
+			if (!(await this.change(thread.id, () => thread))) await this.#begin(thread, { upTo: "" });
 		});
+	}
+
+	/** Make a thread that shows what a conversation shows up to an entry: a fork, with an entry of its own. */
+	async fork(conversationId: string, upTo: string, thread: StorageThreadType, note: Note): Promise<void> {
+		const where = {
+			forkedAtConversationId: conversationId,
+			forkedAtEntryId: upTo,
+			forkedAtPosition: "after" as const,
+		};
+		await this.#begin(thread, note, where).catch((error: unknown) => {
+			if (!isRefused(error, "key_in_use") && !isRefused(error, "not_the_fork")) throw error;
+			throw new Error(`Thread with id ${thread.id} already exists`, { cause: error });
+		});
+	}
+
+	/** Make the name of a thread and its conversation, with the entry that a thread begins with. */
+	async #begin(thread: StorageThreadType, note: Note, where: object = {}): Promise<void> {
+		const name = this.#nameOf(thread.id);
+		const entries = [noteEntry(note, THREAD_KEY)];
+		const made = { name, entries, ...where, ...this.#told(thread) };
+		const appended = await this.#fl.api.appendEntryByName(made);
+		const [entry] = "data" in appended ? appended.data : [appended];
+		if (entry !== undefined) this.#known.set(thread.id, entry.conversationId);
 	}
 
 	/**
@@ -147,31 +160,6 @@ export class Threads {
 		return (await all.list()).filter(
 			(details) => details.accessLevel === "owner" && recordOf(details) !== undefined,
 		);
-	}
-
-	/** Make a thread that shows what a conversation shows up to an entry: a fork, with an entry of its own. */
-	async fork(conversationId: string, upTo: string, thread: StorageThreadType, note: Note): Promise<void> {
-		const name = this.#nameOf(thread.id);
-		const forked = {
-			conversationId: crypto.randomUUID(),
-			forkedAtConversationId: conversationId,
-			forkedAtEntryId: upTo,
-			forkedAtPosition: "after" as const,
-			name: { name, expectRevision: 0 },
-			entries: [noteEntry(note, THREAD_KEY)],
-			...this.#told(thread),
-		};
-		const fork = async () => this.#fl.api.appendEntry(forked);
-		await fork().catch(async (error: unknown) => {
-			if (!isRefused(error, "name_moved")) throw error;
-			const named = await this.#named(thread.id);
-			if (named?.deleted !== true) {
-				throw new Error(`Thread with id ${thread.id} already exists`, { cause: error });
-			}
-			await this.#fl.deleteName(named);
-			await fork();
-		});
-		this.#known.set(thread.id, forked.conversationId);
 	}
 
 	/** Delete a thread. What its clones show of it stays. */

@@ -110,7 +110,7 @@ test("an agent forks a thread of 5,000 messages by one request that writes, as o
 		const heard = [...(planner.prompts[0] ?? "").matchAll(/"message (\d+)"/g)].map(([, at]) => Number(at));
 		expect(heard.at(-1)).toBe(count - 1);
 		expect(heard.length).toBeLessThan(60); // the last ones alone
-		expect(forked.asked.filter((one) => !one.startsWith("GET"))).toEqual(["POST /v1/conversations"]);
+		expect(forked.asked.filter((one) => !one.startsWith("GET"))).toEqual(["POST /v1/names"]);
 		expect(forked.bytes).toBeLessThan(12_000);
 		seen.push(forked.asked);
 
@@ -245,6 +245,20 @@ test("what another process has stored, changed and made anew is found", async ()
 	);
 	await one.copyThread({ sourceThreadId: copy.id, newThreadId: first.id });
 	expect(textsOf(await other.listMessages({ threadId: first.id }))).toEqual(["1"]);
+});
+
+test("of several processes that copy into one new thread, one does", async () => {
+	const token = crypto.randomUUID();
+	const stores = [0, 1, 2].map(() => new ForkloreMemory(client(token)));
+	const threads = [threadOf(), threadOf()];
+	for (const thread of threads) await stores[0]?.saveThread({ thread });
+	const copies = stores.flatMap((store) =>
+		threads.map(async ({ id }) => store.copyThread({ sourceThreadId: id, newThreadId: "new" })),
+	);
+	const ended = await Promise.allSettled(copies);
+	const refused = ended.flatMap((one) => (one.status === "rejected" ? [one.reason as Error] : []));
+	expect(refused.map(({ message }) => message)).toEqual(Array(5).fill("Thread with id new already exists"));
+	expect((await stores[0]?.listThreads({}))?.threads).toHaveLength(3);
 });
 
 test("what changes a thread that another process deletes meanwhile says that it is not found", async () => {

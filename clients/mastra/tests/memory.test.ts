@@ -203,6 +203,27 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		expect(await store.getThreadById({ threadId: one.id })).toEqual(now);
 	});
 
+	test("a message that is updated, moved or deleted makes its threads newer", async () => {
+		const { store, one, messages } = await saved(["May?"]);
+		const two = thread();
+		await store.saveThread({ thread: two });
+		const { id } = sure(messages[0]);
+		const times = async () =>
+			Promise.all(
+				[one, two].map(async (each) => sure(await store.getThreadById({ threadId: each.id })).updatedAt),
+			);
+		const newer = async (work: () => Promise<unknown>) => {
+			const before = await times();
+			await sleep(5);
+			await work();
+			return (await times()).map((time, at) => time > sure(before[at]));
+		};
+		const update = (told: object) => async () => store.updateMessages({ messages: [{ id, ...told }] });
+		expect(await newer(update({ role: "assistant" }))).toEqual([true, false]);
+		expect(await newer(update({ threadId: two.id }))).toEqual([true, true]);
+		expect(await newer(async () => store.deleteMessages([id]))).toEqual([false, true]);
+	});
+
 	// Messages
 
 	test("messages come back as they were saved, by time", async () => {
@@ -354,6 +375,8 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		expect(await listed({ perPage: 0, include: [{ id: sure(others[1]).id, withPreviousMessages: 5 }] })).toBe(
 			"ab",
 		);
+		const misplaced = [{ id: sure(others[1]).id, threadId: one.id, withNextMessages: 1 }];
+		expect(await listed({ perPage: 0, include: misplaced })).toBe("bc");
 		const scoped = { perPage: 0, include: [{ id: sure(others[1]).id }], resourceId: one.resourceId };
 		expect(await listed(scoped)).toBe("");
 		expect(await listed({ perPage: 0, include: [{ id: "nowhere" }] })).toBe("");
@@ -504,8 +527,10 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 			createdAt: new Date(START),
 			updatedAt: new Date(START),
 		};
-		await store.saveResource({ resource: whole });
-		expect(await store.getResourceById({ resourceId })).toEqual(whole);
+		for (const resource of [whole, { ...whole, workingMemory: "", metadata: {} }]) {
+			await store.saveResource({ resource });
+			expect(await store.getResourceById({ resourceId })).toEqual(resource);
+		}
 	});
 
 	test("what is cleared is gone", async () => {

@@ -108,15 +108,19 @@ def test_a_run_stores_no_line_of_the_metrics_twice(client: Forklore, tmp_path: P
     assert read.state.stats == ours.state.stats
 
 
-def test_a_reader_needs_the_last_whole_base_state_alone(client: Forklore, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("size", "wholes"), [(10, [0, 101]), (150_000, [0, 201])])
+def test_a_reader_needs_the_last_whole_base_state_alone(
+    client: Forklore, tmp_path: Path, size: int, wholes: list[int]
+) -> None:
+    """A whole that is long is stored less often."""
     ours = kept(client, tmp_path)
-    for step in range(2 * store.CHANGES_MAX):
-        ours.state.agent_state = {"step": step}
-    kinds = [one.content[0]["openhands"]["kind"] for one in entries_of(client, ours)]
-    changes = ["change"] * store.CHANGES_MAX
-    assert kinds == ["state", *changes, "state", *changes[1:]]
-    [latest] = [one for one in entries_of(client, ours) if one.epoch == 2][:1]
-    assert latest.content[0]["openhands"]["kind"] == "state"
+    ours.state.agent_state = {"text": "x" * size}
+    for step in range(2 * store.CHANGES):
+        ours.state.agent_state = {**ours.state.agent_state, "step": step}
+    entries = entries_of(client, ours)
+    kinds = [one.content[0]["openhands"]["kind"] for one in entries]
+    assert [at for at, kind in enumerate(kinds) if kind == "state"] == wholes
+    assert entries[-1].epoch == len(wholes)
     assert shown(kept(client, tmp_path, ours.id, agent=None)) == shown(ours)
 
 
@@ -168,7 +172,7 @@ def test_a_walk_is_as_with_the_sdk(
     """
     if are_short:
         monkeypatch.setattr(store, "PAGE_ENTRIES_MAX", 3)
-        monkeypatch.setattr(store, "CHANGES_MAX", 2)
+        monkeypatch.setattr(store, "CHANGES", 2)
     draw = random.Random(seed)
     pairs: list[tuple[LocalConversation, ForkloreConversation]] = [(plain(tmp_path), kept(client, tmp_path))]
     for step in range(40):

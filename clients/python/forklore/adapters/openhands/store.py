@@ -31,9 +31,9 @@ from forklore.adapters.openhands.entries import (
     with_known_secrets,
 )
 from forklore.adapters.running import run
-from forklore.adapters.storable import checked_name, checked_size, storable
+from forklore.adapters.storable import checked_name, checked_size, size_of, storable
 from forklore.client import jsontext
-from forklore.client.generated.limits import PAGE_ENTRIES_MAX
+from forklore.client.generated.limits import ENTRY_BYTES_MAX, PAGE_ENTRIES_MAX
 from forklore.client.generated.results import Entries, Entry, ListedEntry
 from forklore.client.kinds import as_sync
 from forklore.extras import needing
@@ -49,8 +49,9 @@ MARKER = re.compile(rf"{EVENTS_DIR}/\.eventlog-len-(\d+)\.marker")
 OVERTAKEN = frozenset({"stale", "name_moved"})
 TRIES = 20
 """Of an append that other processes are ahead of each time."""
-CHANGES_MAX = 100
-"""Of a base state, before the whole is stored again: a reader needs what follows that."""
+CHANGES, CHANGE_BYTES = 100, 1_000
+"""After so many changes of a base state the whole is stored again: a reader needs what follows it.
+But only if it has no more bytes for each of them: the metrics of a long conversation are long."""
 NEWEST_ENTRIES = 100
 """Of a branch that was left: most are short."""
 
@@ -285,11 +286,11 @@ class ForkloreFileStore(FileStore):
             change = change_of(longer(view.state or {}, added), known)
             if view.state is not None and change == added == {}:
                 return
-            if view.state is None or change is None or view.changes == CHANGES_MAX:
-                drafts = [self._whole(known, view, is_first=view.state is None)]
+            if view.state is None or change is None or _is_worth_it(known, view.changes):
+                draft = self._whole(known, view, is_first=view.state is None)
             else:
-                drafts = [context_draft(CHANGE, storable(change), added=storable(added))]
-            [entry] = self._sent(drafts, if_match=view.last)
+                draft = context_draft(CHANGE, storable(change), added=storable(added))
+            [entry] = self._sent([draft], if_match=view.last)
             view.conversation_id, view.state = entry.conversation_id, known
             view.passed(entry)
 
@@ -384,6 +385,13 @@ class ForkloreFileStore(FileStore):
             else:
                 return
         send()
+
+
+def _is_worth_it(state: Any, changes: int) -> bool:
+    """Tell whether to store the whole base state again after so many changes."""
+    if changes % CHANGES or not changes:
+        return False
+    return size_of(state) <= min(changes * CHANGE_BYTES, ENTRY_BYTES_MAX // 2)
 
 
 def _after(conversation_id: str | None, entry_id: str | None) -> dict[str, Any]:
