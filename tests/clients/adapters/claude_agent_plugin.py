@@ -29,10 +29,12 @@ METHODS = ("append", "load", "list_sessions", "list_session_summaries", "delete"
 PRIVATE = "_mtimes["
 """What stands in a test that sets a private field of the SDK's store."""
 ANSWER_S = 0.03
-"""In this time a service answers some requests."""
+"""In this time a store sends its next request."""
 SHORT_MS, LOAD_MS = 50, 2000
 """How long tests of timeouts wait for a store, and how long they wait here."""
 used: Counter[str] = Counter()
+under_way = set[object]()
+"""The requests that a service has not answered yet."""
 asleep = anyio.sleep
 make_options = claude_agent_sdk.ClaudeAgentOptions.__init__
 
@@ -40,9 +42,23 @@ make_options = claude_agent_sdk.ClaudeAgentOptions.__init__
 def client_of(user: str) -> AsyncForklore:
     """Return a client of the service that the environment names."""
     url = os.environ.get(URL)
-    if url is not None:
-        return AsyncForklore(url, token=user, client_key=AGENTS["planner"])
-    return AsyncForklore.local(user=user, client="planner", data=os.environ[DATA])
+    made = (
+        AsyncForklore.local(user=user, client="planner", data=os.environ[DATA])
+        if url is None
+        else AsyncForklore(url, token=user, client_key=AGENTS["planner"])
+    )
+    send = made._transport.send
+
+    async def noted(*given: Any) -> Any:
+        request = object()
+        under_way.add(request)
+        try:
+            return await send(*given)
+        finally:
+            under_way.discard(request)
+
+    made._transport.send = noted  # type: ignore[assignment,method-assign]
+    return made
 
 
 class SuiteStore(ForkloreSessionStore):
@@ -99,6 +115,8 @@ async def patient_sleep(delay: float) -> None:
     A store in memory is done by then.
     """
     await asleep(delay or ANSWER_S)
+    while under_way and not delay:
+        await asleep(ANSWER_S)
 
 
 def make_patient_options(self: claude_agent_sdk.ClaudeAgentOptions, **options: Any) -> None:
