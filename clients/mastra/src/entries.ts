@@ -151,12 +151,15 @@ function contentIn({ packed, says }: Note, held: { text: string }): MastraDBMess
 	return says ? { ...content, content: held.text } : content;
 }
 
-/** Return what a message says to people. */
+/** Return what a message says to people. Mastra takes null for no text, too. */
 function textIn(content: unknown): string {
 	if (typeof content === "string") return content;
-	const { parts, content: words = "" } = content as Partial<MastraDBMessage["content"]>;
+	const { parts, content: words } = content as {
+		parts?: MastraDBMessage["content"]["parts"];
+		content?: string | null;
+	};
 	const texts = (parts ?? []).flatMap((part) => (part.type === "text" ? [part.text] : []));
-	return texts.length ? texts.join("\n\n") : words;
+	return texts.length ? texts.join("\n\n") : (words ?? "");
 }
 
 /** Return when a message was made. */

@@ -287,7 +287,8 @@ export class ForkloreMemory extends MemoryStorage {
 	/**
 	 * Return a page of messages of some threads.
 	 *
-	 * If nobody asks how many there are, and the newest come first, as agents ask, only these are read.
+	 * If nobody asks how many there are, and the newest come first, as agents ask, only these are read: one more than the
+	 * page and `include` bring, which tells that there are more.
 	 */
 	async #list(
 		threadIds: readonly string[],
@@ -307,6 +308,8 @@ export class ForkloreMemory extends MemoryStorage {
 					(resourceId === undefined || message.resourceId === resourceId) &&
 					storageMessageMatchesMetadataFilter(message.content, metadata),
 			);
+		const included = await this.#included(include, resourceId);
+		const most = end + included.length;
 		const start = filter?.dateRange?.start;
 		const enough = (): ((walk: Walk) => boolean) => {
 			let [seen, passed] = [0, 0];
@@ -314,17 +317,17 @@ export class ForkloreMemory extends MemoryStorage {
 				passed += passing(shown.slice(seen)).length;
 				seen = shown.length;
 				const isBefore = start !== undefined && (shown.at(-1)?.message.createdAt ?? start) < start;
-				return !includeTotal && direction === "DESC" && upTo !== null && (passed > end || isBefore);
+				return !includeTotal && direction === "DESC" && upTo !== null && (passed > most || isBefore);
 			};
 		};
-		const pageEntries = includeTotal || end > 900 ? undefined : end + 50;
+		const pageEntries = includeTotal || most > 900 ? undefined : most + 50;
 		const asking = size === 0 ? [] : threadIds;
 		const read = await Promise.all(asking.map((id) => this.#log.read(id, enough(), pageEntries)));
 		const all = passing(inOrder(read)).map(({ message }) => message);
 		if (direction === "DESC") all.reverse();
 		const messages = all.slice(offset, end);
 		const ids = new Set(messages.map(({ id }) => id));
-		for (const message of await this.#included(include, resourceId)) {
+		for (const message of included) {
 			if (!ids.has(message.id)) messages.push(message);
 			ids.add(message.id);
 		}

@@ -258,6 +258,17 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		expect(byId.messages).toEqual([first, second]);
 	});
 
+	test("a message whose text is null comes back with it", async () => {
+		const { store, one } = await saved([]);
+		const texts = [[], [{ type: "text" as const, text: "in a part" }]];
+		const messages = texts.map((parts) => {
+			const content = { format: 2, parts, content: null } as unknown as MastraDBMessage["content"];
+			return message(one, "", { content });
+		});
+		await store.saveMessages({ messages });
+		expect((await store.listMessages({ threadId: one.id })).messages).toEqual(messages);
+	});
+
 	test("many long messages in any script are saved at once", async () => {
 		const { store, one } = await saved([]);
 		const messages = Array.from({ length: 44 }, () => message(one, "語".repeat(20_000)));
@@ -380,6 +391,29 @@ describe.each(Object.entries(stores))("%s", (_, make) => {
 		const scoped = { perPage: 0, include: [{ id: sure(others[1]).id }], resourceId: one.resourceId };
 		expect(await listed(scoped)).toBe("");
 		expect(await listed({ perPage: 0, include: [{ id: "nowhere" }] })).toBe("");
+	});
+
+	test("there are more messages unless the page and those around others are all of them", async () => {
+		const orderBy = { field: "createdAt" as const, direction: "DESC" as const };
+		const seen: unknown[] = [];
+		for (const count of [3, 4, 10]) {
+			const { store, one, messages } = await saved(Array.from({ length: count }, (_, at) => String(at)));
+			const newest = sure(messages.at(-1)).id;
+			for (const withPreviousMessages of [2, 3]) {
+				const include = [{ id: newest, withPreviousMessages }];
+				const asked = { threadId: one.id, perPage: 2, orderBy, include, includeTotal: false };
+				const page = await store.listMessages(asked);
+				seen.push([count, textsOf(page).join(""), page.hasMore]);
+			}
+		}
+		expect(seen).toEqual([
+			[3, "210", false],
+			[3, "210", false],
+			[4, "321", true],
+			[4, "3210", false],
+			[10, "987", true],
+			[10, "9876", true],
+		]);
 	});
 
 	test("an update merges content and metadata, and may move a message", async () => {
