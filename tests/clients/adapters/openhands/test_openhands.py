@@ -390,6 +390,25 @@ def test_a_walk_of_three_processes_loses_nothing(client: Forklore, tmp_path: Pat
     assert len(read) == len(follows)
 
 
+def test_of_base_states_that_two_processes_store_the_last_one_counts(
+    client: Forklore, tmp_path: Path
+) -> None:
+    """Also where no event stands between them, and where each has wholes of its own."""
+    ours = kept(client, tmp_path)
+    ours.state.agent_state = {"lines": [1], "q": 1}
+    emit(ours, "Lisbon?")
+    emit(ours, "When?", source="agent")
+    other = kept(client, tmp_path, ours.id, agent=None)
+    last: Any = None
+    for number, one in enumerate([ours, other, ours, ours, other, other, ours]):
+        if number == 4:
+            emit(one, "In May.", source="agent")
+        lines = {"lines": [*one.state.agent_state.get("lines", ()), number]} if number % 3 else {}
+        last = {**lines, "odd": {"none": None}} if number in (2, 3) else lines
+        one.state.agent_state = last
+        assert kept(client, tmp_path, ours.id, agent=None).state.agent_state == last, number
+
+
 def test_a_process_may_be_killed_anywhere(service: Service, user: str, tmp_path: Path) -> None:
     """Each event is stored whole or not at all, and a fork is there or not."""
     lives = 0

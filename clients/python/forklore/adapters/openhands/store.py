@@ -46,7 +46,7 @@ with needing("openhands"):
 EVENT_FILE = re.compile(rf"{EVENTS_DIR}/event-(\d+)-.+\.json", re.DOTALL)
 MARKER = re.compile(rf"{EVENTS_DIR}/\.eventlog-len-(\d+)\.marker")
 """A file that is there if the log has so many events. It is known without being stored."""
-OVERTAKEN = frozenset({"stale", "name_moved"})
+OVERTAKEN = frozenset({"epoch_over", "key_in_use", "name_moved", "stale"})
 TRIES = 20
 """Of an append that other processes are ahead of each time."""
 CHANGES, CHANGE_BYTES = 100, 1_000
@@ -63,7 +63,7 @@ class ForkloreFileStore(FileStore):
 
     client: of either kind, with the key of an agent; made and closed by the caller. prefix: of the
     name. cipher: of the conversation; what it encrypts anew is no change. Raises TooLargeError for
-    an event or a base state beyond 2.5 MB, before anything of it is written.
+    an event, a change or a whole base state beyond 2.5 MB, before anything of it is written.
     """
 
     def __init__(
@@ -287,10 +287,13 @@ class ForkloreFileStore(FileStore):
             if view.state is not None and change == added == {}:
                 return
             if view.state is None or change is None or _is_worth_it(known, view.changes):
-                draft = self._whole(known, view, is_first=view.state is None)
+                draft = self._whole(known, view)
             else:
                 draft = context_draft(CHANGE, storable(change), added=storable(added))
-            [entry] = self._sent([draft], if_match=view.last)
+            # Whoever has stored a state that this process does not know has taken the key.
+            # `if_match` does not tell: it looks no further than the last event.
+            key = FIRST if view.state is None else f"{view.epoch}.{view.changes + 1}"
+            [entry] = self._sent([{**draft, "key": key}], if_match=view.last)
             view.conversation_id, view.state = entry.conversation_id, known
             view.passed(entry)
 
@@ -359,11 +362,10 @@ class ForkloreFileStore(FileStore):
         source = view.conversation_id if is_here and view.conversation_id else event.shown_by
         return _after(source, event.entry_id)
 
-    def _whole(self, state: Any, view: View, *, is_first: bool = True) -> dict[str, Any]:
-        """Return an entry with the whole base state. is_first: of its conversation."""
+    def _whole(self, state: Any, view: View) -> dict[str, Any]:
+        """Return an entry with the whole base state, as the first one of a conversation."""
         held = {"left": list(view.left), "sliced": view.sliced}
-        draft = context_draft(STATE, storable(state), **held) | {"epoch": view.epoch + 1}
-        return draft | {"key": FIRST} if is_first else draft
+        return context_draft(STATE, storable(state), **held) | {"epoch": view.epoch + 1, "key": FIRST}
 
     def _sent(self, drafts: Sequence[dict[str, Any]], **where: Any) -> tuple[Entry, ...]:
         """Append by the name; return the entries."""
