@@ -16,6 +16,7 @@ from forklore_service.storage.table import Table
 from forklore_service.usecases.reading import entries
 from forklore_service.usecases.reading.entries import get_entry
 from tests.service.usecases.builders import (
+    AFTER,
     ANN,
     BOB,
     CODER,
@@ -38,6 +39,7 @@ from tests.service.usecases.builders import (
 )
 from tests.service.usecases.builders import said as message
 from tests.support.tables import Store, fresh_store
+from tools.harness.wire import Wire
 
 CHAIN = conversation(200)
 """The last of a chain of forks with one entry each: many more segments than one round reads."""
@@ -243,6 +245,19 @@ def test_agents_see_the_history_and_their_own_context_in_one_order(
     assert seen(FORK, PLANNER)[4:] == ["p1", "r4", "p2", "r5", "p3", "f0", "f1", "p5", "p6"]
     assert seen(TWIG, PLANNER)[4:] == ["p1", "r4", "p2", "r5", "p3", "f0", "t0"]
     assert read(grown.table, ROOT, by=PLANNER, channel=H) == grown.shows[ROOT]
+
+
+def test_both_channels_of_a_conversation_without_forks_are_one_query(table: Table) -> None:
+    first, *_ = append(table, ROOT, "q", thought("n"), "a", by=PLANNER)
+    wire = Wire.of(table)
+    assert read(table, by=PLANNER) == ["q", "n", "a"]
+    assert wire.operations.count("Query") == 1
+
+    fork(table, anchor=first.entry_id, position=AFTER, by=PLANNER)
+    say(table, FORK, "of the fork", by=PLANNER)
+    wire = Wire.of(table)
+    assert read(table, by=PLANNER) == ["q", "n", "a"]
+    assert wire.operations.count("Query") == 2
 
 
 def test_context_of_a_conversation_that_another_client_made_is_403(store: Store, table: Table) -> None:
