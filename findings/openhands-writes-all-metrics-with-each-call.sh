@@ -2,7 +2,7 @@
 # OpenHands SDK 1.58.2: each call of a model adds two lines to the metrics in the base state, what it used
 # and how long it took, and none of them goes. The whole base state is written again three times for each
 # call. So what a conversation writes grows with the square of its calls: here the second question has
-# written 6,830 bytes of base state, and the sixtieth, which is as short, 53,010.
+# written about 6,800 bytes of base state, and the sixtieth, which is as short, 53,000.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
